@@ -1,6 +1,7 @@
 """Some of the faults of `inject.py`: every write, flush and rename of two commands, and signals."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,8 @@ CAN_BUILD = shutil.which("cc") or find_spec("ziglang")
 )
 def test_when_an_operation_fails_the_old_file_stands(options):
     words = [sys.executable, str(HERE / "inject.py"), *options]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    env = os.environ.copy()  # without the width that readline hands to children behind our back
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=300)
     assert done.stdout, done.stderr
     assert json.loads(done.stdout) == []
 
