@@ -9,7 +9,7 @@ from radon.complexity import cc_visit
 import calibrant
 
 SOURCE = Path(calibrant.__file__).parent
-LINES_OF_A_FILE = 400
+LINES_OF_A_FILE = 420
 LINES_OF_A_FUNCTION = 40  # of its body, without the docstring
 PARAMETERS = 8  # without self and cls
 COMPLEXITY = 8  # as radon counts it

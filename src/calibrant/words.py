@@ -40,9 +40,9 @@ def too_few_for(count: int, noun: str, plural: str) -> str:
     return f"; too few clusters to judge {count:,} {noun if count == 1 else plural}" * (count > 0)
 
 
-def bins(partition: str) -> str:
+def bins(partition: object) -> str:
     """Write of which bins something is: "15 equal widths" are "15 bins of equal width"."""
-    named = partition.replace("equal widths", "bins of equal width")
+    named = str(partition).replace("equal widths", "bins of equal width")
     return named.replace("equal masses", "bins of equal mass")
 
 

@@ -160,7 +160,7 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
 
 def _named_bins(series: "Series") -> str:
     """Return the words for the bins of a model."""
-    return bins(str(series.cells.settings["partition"])).removesuffix(" of equal width")
+    return bins(series.cells.settings["partition"]).removesuffix(" of equal width")
 
 
 def holds_enough(shares: Floats) -> Mask:

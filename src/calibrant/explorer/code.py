@@ -95,14 +95,19 @@ def _model(session: Session, state: State, name: str) -> str:
         return f"{name} = cal.datasets.cifar10({state.model or session.first!r})"
     if not session.files:
         return f"# {name}: the Predictions that were handed to cal.explore"
+    return f"{name} = {_loaded(session, state)}"
+
+
+def _loaded(session: Session, state: State) -> str:
+    """Return the call that reads a model from its file."""
     columns = list(session.model(state).columns)
     reading = session.reading | ({"keep": columns} if columns else {})
     told = "".join(f", {key}={value!r}" for key, value in reading.items())
     file, alone = _file(session, state)
     if alone and not {"model", "ignore"} & set(reading):
-        return f"{name} = cal.load({file!r}{told})"
+        return f"cal.load({file!r}{told})"
     files, chosen = list(map(str, session.files)), state.model or session.first
-    return f"{name} = cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
+    return f"cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
 
 
 def _group(session: Session, state: State) -> str:
@@ -170,13 +175,18 @@ def command(session: Session, state: State) -> str:
     files, alone = _files(session, state)
     if not alone and (state.other or "model" not in session.reading):
         return "# models of one file: the program above chooses and compares them"
-    lines = []
-    if state.group or state.found or state.repair or (state.region and state.other):
-        lines.append("# of all rows as they are; what narrows or recalibrates them is Python's")
+    lines = ["# of all rows as they are; what narrows or recalibrates them is Python's"]
+    lines *= _needs_python(state)
     if session.demo:
         lines += [f"calibrant datasets {Path(file).stem} -o {file}" for file in files]
     commands = _commands(session, state, files)
     return "\n".join([*lines, *(" ".join(map(quote, words)) for words in commands)])
+
+
+def _needs_python(state: State) -> bool:
+    """Whether the rows of a state are changed or chosen in a way that no option has."""
+    chosen = (state.group, state.found, state.repair, state.region and state.other)
+    return any(chosen)
 
 
 def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:

@@ -116,7 +116,6 @@ class Pages:
         """Return the form on the left."""
         session, data = self.session, self.session.model(state)
         grouped = state.by in data.columns and not state.lesson
-        region = self.session.found(state, progress).conditions if state.found else ""
         statistics = STATISTICS if session.two(state) else OF_MANY
         return self._part(
             "lesson" if state.lesson else "controls",
@@ -125,7 +124,7 @@ class Pages:
             lenses=self._lenses(state),
             statistics=_offered(statistics, state.statistic),
             groups=session.grouped(state).names if grouped else [],
-            region=region,
+            region=self._region(state, progress),
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
@@ -169,9 +168,13 @@ class Pages:
         of_groups = state.lens.startswith("groups:")
         return ", ".join(found.classes) if of_groups else capital(self._lenses(state)[state.lens])
 
+    def _region(self, state: State, progress: Progress | None) -> str:
+        """Return the conditions of the region that was chosen; "" for none."""
+        return self.session.found(state, progress).conditions if state.found else ""
+
     def _narrowed(self, state: State, progress: Progress | None) -> str:
         """Return which rows are looked at, in words."""
-        found = self.session.found(state, progress).conditions if state.found else ""
+        found = self._region(state, progress)
         group = f"{state.by} = {state.group}" if state.group else ""
         return " and ".join(filter(None, (group, state.region, found)))
 

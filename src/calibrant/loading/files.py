@@ -235,11 +235,8 @@ def _sources(paths: Any) -> "Iterator[tuple[str, str, Callable[[Options], Table]
 
 def _named(paths: Paths) -> dict[str, Path]:
     """Return files by what they tell or are called, or by their paths where that is the same."""
-    from calibrant.loading.language_models import title  # noqa: PLC0415
-
     files = [checked_path(path) for path in _several(paths)]
-    stems = ["standard input" if f == STANDARD_INPUT else title(f) or f.stem for f in files]
-    stems = [spelled_out(stem) for stem in stems]
+    stems = [spelled_out(_stem(file)) for file in files]
     counts = Counter(stems)
     named = {
         stem if counts[stem] == 1 else str(file): file
@@ -248,6 +245,13 @@ def _named(paths: Paths) -> dict[str, Path]:
     if len(named) < len(files):
         raise ValueError("`paths` must be different files; found one twice.")
     return named
+
+
+def _stem(file: Path) -> str:
+    """Return what a file tells of its name, or else what it is called."""
+    from calibrant.loading.language_models import title  # noqa: PLC0415
+
+    return "standard input" if file == STANDARD_INPUT else title(file) or file.stem
 
 
 def _several(paths: Paths) -> Sequence[str | os.PathLike[str]]:

@@ -327,12 +327,14 @@ class Monitor:
         for k, other in enumerate(others, 1):
             if not isinstance(other, Monitor):
                 raise TypeError(f"`others` must be monitors; found {type(other).__name__}.")
-            if any(
-                other is each or (other.n and other._packed == each._packed) for each in every[:k]
-            ):
+            if any(other._saw_what(each) for each in every[:k]):
                 raise ValueError("`others` must have seen other rows; found the same twice.")
         logs = [each.log_evalue for each in every]
         return Merged.of(logs, sum(each.n for each in every), independent)
+
+    def _saw_what(self, other: "Monitor") -> bool:
+        """Whether another one has seen the same rows."""
+        return other is self or (self.n > 0 and other._packed == self._packed)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of the monitor as plain values for JSON; `from_dict` continues from there."""

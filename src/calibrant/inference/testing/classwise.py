@@ -126,7 +126,7 @@ class Classwise(tables.Tabular):
         return f"<classes: {self}>"
 
     def __str__(self) -> str:
-        bins = words.bins(str(self.settings["partition"]))
+        bins = words.bins(self.settings["partition"])
         text = f"mean miscalibration of {len(self.classes):,} classes on {bins}: {self.mean:.4g}"
         if not self.null.size:
             return text
