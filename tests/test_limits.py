@@ -62,7 +62,7 @@ SEVEN = "".join(f"    if x == {i}:\n        return {i}\n" for i in range(7))
 BRANCHES = f"{SEVEN}    if x:\n        return 7\n"
 NAMES = ", ".join("abcdefghi")
 LARGE = {
-    "file": ("x = 1\n" * 401, ["x.py: has 401 lines"]),
+    "file": ("x = 1\n" * 421, ["x.py: has 421 lines"]),
     "function": ("def f():\n" + "    x = 1\n" * 41, ["x.py: f has 41 lines"]),
     "parameters": (f"def f({NAMES}): ...", ["x.py: f has 9 parameters"]),
     "keywords": (f"def f(*, {NAMES}): ...", ["x.py: f has 9 parameters"]),

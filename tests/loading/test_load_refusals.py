@@ -455,7 +455,7 @@ BAD_ARRAYS = [
         {},
         r"the array 'labels' must be whole numbers from 0 to 1; row 1 has 2\.",
     ),
-    (GOOD | {"labels": ["a", "b"]}, {}, r"row 0 has 'a' .* If they are names, name the classes in order"),
+    (GOOD | {"labels": ["a", "b"]}, {}, r"row 0 has 'a' .* name the classes in order"),
     (
         GOOD | {"probs": PROBS[None]},
         {},

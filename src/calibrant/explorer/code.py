@@ -160,21 +160,22 @@ def _file(session: Session, state: State) -> tuple[str, bool]:
     return str(session.files[place]), alone
 
 
-def _files(session: Session, state: State) -> tuple[list[str], bool]:
-    """Return the files of the models that are judged, and whether each has one model."""
+def _files(session: Session, state: State) -> list[str] | str:
+    """Return the files of the models that are judged, or why no command can read them."""
+    if state.lesson or not (session.files or session.demo):
+        return "# the data are Python's: write them to a file first"
     file, alone = _file(session, state)
-    if state.repair or not state.other:
-        return [file], alone
-    return [file, _file(session, replace(state, model=state.other))[0]], alone
+    if not alone and (state.other or "model" not in session.reading):
+        return "# models of one file: the program above chooses and compares them"
+    others = [] if state.repair else filter(None, [state.other])
+    return [file, *(_file(session, replace(state, model=name))[0] for name in others)]
 
 
 def command(session: Session, state: State) -> str:
     """Return the commands that print the verdict of a state, and draw it."""
-    if state.lesson or not (session.files or session.demo):
-        return "# the data are Python's: write them to a file first"
-    files, alone = _files(session, state)
-    if not alone and (state.other or "model" not in session.reading):
-        return "# models of one file: the program above chooses and compares them"
+    files = _files(session, state)
+    if isinstance(files, str):
+        return files
     lines = ["# of all rows as they are; what narrows or recalibrates them is Python's"]
     lines *= _needs_python(state)
     if session.demo:
