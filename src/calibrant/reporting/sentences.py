@@ -97,7 +97,7 @@ def _some_classes(found: Classwise) -> Line:
     value, expected = words.apart(float(found.values[j]), float(found.null[j].mean()))
     p = pvalue(float(found.adjusted_pvalues[j]), found.null.shape[1])
     facts = (
-        f"most of all “{found.classes[j]}” by {value} on average of {found.settings['partition']},"
+        f"most of all “{found.classes[j]}” by {value} on average ({found.settings['partition']}),"
         f" where {expected} would be expected of a calibrated one;"
         f" {p}, adjusted for all tests of the page"
     )
