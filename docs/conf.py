@@ -1,5 +1,6 @@
 """The documentation site: `make docs` writes build/docs/index.html, which works offline."""
 
+import os
 import re
 import tempfile
 
@@ -7,6 +8,8 @@ from docutils import nodes
 from docutils.utils.math import latex2mathml
 
 import calibrant
+
+os.environ.pop("MPLBACKEND", None)  # another one would leave out the pictures of notebooks
 
 project = "calibrant"
 author = "The calibrant developers"
@@ -28,9 +31,12 @@ suppress_warnings = [
     "ref.python",  # a word in backticks may be an attribute of several classes
 ]
 
+highlight_language = "none"  # of commands, which are no Python
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {version}"
 html_theme_options = {
+    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -39,6 +45,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = dict.fromkeys(("start", "recipes", "cli", "questions"), [])  # pages without others
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
@@ -98,6 +105,18 @@ def visit_math(translator, node):
     raise nodes.SkipNode
 
 
+def tidy_examples(_app, doctree):
+    """Take the last empty line off examples, and wrap their sentences, but not their tables."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext()
+        if text.startswith(">>> "):
+            block.rawsource = text.rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
+            if "---" not in text:
+                block["classes"].append("wrapped")
+
+
 def setup(app):
-    """Let browsers draw formulas."""
+    """Let browsers draw formulas, and read examples."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.connect("doctree-read", tidy_examples)
