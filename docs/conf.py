@@ -45,7 +45,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = dict.fromkeys(("start", "recipes", "cli", "questions"), [])  # pages without others
+html_sidebars = {page: [] for page in ("start", "recipes", "cli", "questions")}  # nothing below
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
