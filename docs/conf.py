@@ -36,7 +36,6 @@ highlight_language = "none"  # of commands, which are no Python
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {version}"
 html_theme_options = {
-    "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -49,6 +48,7 @@ html_sidebars = {page: [] for page in ("start", "recipes", "cli", "questions")} 
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = "scorer.js"
 html_sourcelink_suffix = ""
 html_math_renderer = "mathml"  # which browsers draw by themselves: nothing is fetched
 copybutton_prompt_text = r">>> |\.\.\. "
