@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
@@ -48,7 +49,7 @@ html_sidebars = {page: [] for page in ("start", "recipes", "cli", "questions")} 
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_search_scorer = "scorer.js"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_sourcelink_suffix = ""
 html_math_renderer = "mathml"  # which browsers draw by themselves: nothing is fetched
 copybutton_prompt_text = r">>> |\.\.\. "
