@@ -7,6 +7,8 @@ from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from numpy.typing import ArrayLike
+from sphinx.util.typing import stringify_annotation
 
 import calibrant
 
@@ -117,7 +119,14 @@ def tidy_examples(_app, doctree):
                 block["classes"].append("wrapped")
 
 
+def name_arrays(_app, _what, _name, _object, _options, signature, returned):
+    """Write the type of arrays by its name, not by what numpy makes of it."""
+    spelled_out = stringify_annotation(ArrayLike, "smart")
+    return signature and signature.replace(spelled_out, "ArrayLike"), returned
+
+
 def setup(app):
     """Let browsers draw formulas, and read examples."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("doctree-read", tidy_examples)
+    app.connect("autodoc-process-signature", name_arrays)
