@@ -30,8 +30,8 @@ all of them again and writes this page; new versions may differ.
 """
 TAIL = """
 How each library treats limits of bins, ties, zeros, ones and empty bins is in
-[conventions.md](conventions.md). Speed is compared in [benchmarks.md](benchmarks.md), and what each
-measure sees and misses in [measures.md](measures.md).
+[conventions](conventions.md), speed in [benchmarks](benchmarks.md), and what each measure detects
+and misses in [which measure?](measures.md).
 """
 
 

@@ -144,7 +144,7 @@ def section(case: Case) -> str:
     cells = case.partition.fit(case.lens(case.data)).n_cells
     return "\n\n".join(
         [
-            f"### {case.name} ({cells:,} cells)",
+            f"### {case.name} ({cells:,} bins)",
             timing.table(["", f"time, B = {B}", "times faster than NumPy"], rows),
             timing.verdict(
                 f"the exact test at least {RATIO:g} times as fast",

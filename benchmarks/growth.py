@@ -82,7 +82,7 @@ def growth() -> str:
         "classes m (canonical, EqualWidth(10), n = 10,000, B = 999)": {
             f"{m:,}": task(data, 10, canonical) for m, data in classes.items()
         },
-        "cells (top label, EqualWidth, n = 100,000, B = 999)": {
+        "bins (top label, EqualWidth, n = 100,000, B = 999)": {
             f"{k:,}": task(rows[100_000], k, TOP) for k in (10, 100, 1000, 10_000)
         },
         "resamples B (top label, EqualWidth(15), n = 100,000)": {
@@ -228,7 +228,7 @@ def report() -> str:
         [
             "## Growth",
             f"Exact test, float32; the fastest of {ROUNDS} runs. Every row draws a label in every"
-            " replicate. Drawn as counts, replicates cost by the cells and not by the rows.",
+            " replicate. Drawn as counts, their cost depends on the bins, not on the rows.",
             growth(),
             "## Memory of a test",
             "Top label, EqualWidth(15), B = 999, 1,000,000 rows × 10 classes, float32: the peak"

@@ -34,7 +34,7 @@ DASK, SPARK, FRAME = "Dask, row groups", "Spark, row groups", "Spark, its own re
 TOP = "top-label test, drawn as counts, B = 999"
 CLASSWISE = "all classes, labels redrawn 999 times"
 CANONICAL = "canonical test, labels redrawn 999 times"
-MANY = "canonical test on tens of thousands of cells, labels redrawn 999 times"
+MANY = "canonical test on tens of thousands of bins, labels redrawn 999 times"
 ANSWER = "`evaluate`, with sizes"
 WIDE_READ, WIDE_ESTIMATE = "read 1000 classes in lists", "all of 1000 classes, estimates"
 

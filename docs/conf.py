@@ -1,12 +1,18 @@
 """The documentation site: `make docs` writes build/docs/index.html, which works offline."""
 
+import os
 import re
 import tempfile
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import latex2mathml
+from numpy.typing import ArrayLike
+from sphinx.util.typing import stringify_annotation
 
 import calibrant
+
+os.environ.pop("MPLBACKEND", None)  # another one would leave out the pictures of notebooks
 
 project = "calibrant"
 author = "The calibrant developers"
@@ -28,6 +34,8 @@ suppress_warnings = [
     "ref.python",  # a word in backticks may be an attribute of several classes
 ]
 
+highlight_language = "none"  # of commands, which are no Python
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"calibrant {version}"
 html_theme_options = {
@@ -39,9 +47,11 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = {page: [] for page in ("start", "recipes", "cli", "questions")}  # nothing below
 templates_path = ["_templates"]
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_sourcelink_suffix = ""
 html_math_renderer = "mathml"  # which browsers draw by themselves: nothing is fetched
 copybutton_prompt_text = r">>> |\.\.\. "
@@ -98,6 +108,25 @@ def visit_math(translator, node):
     raise nodes.SkipNode
 
 
+def tidy_examples(_app, doctree):
+    """Take the last empty line off examples, and wrap their sentences, but not their tables."""
+    for block in doctree.findall(nodes.literal_block):
+        text = block.astext()
+        if text.startswith(">>> "):
+            block.rawsource = text.rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
+            if "---" not in text:
+                block["classes"].append("wrapped")
+
+
+def name_arrays(_app, _what, _name, _object, _options, signature, returned):
+    """Write the type of arrays by its name, not by what numpy makes of it."""
+    spelled_out = stringify_annotation(ArrayLike, "smart")
+    return signature and signature.replace(spelled_out, "ArrayLike"), returned
+
+
 def setup(app):
-    """Let browsers draw formulas."""
+    """Let browsers draw formulas, and read examples."""
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
+    app.connect("doctree-read", tidy_examples)
+    app.connect("autodoc-process-signature", name_arrays)

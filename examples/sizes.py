@@ -442,7 +442,7 @@ def main() -> None:
         print(parts[given.only])
         return
     text = TARGET.read_text(encoding="utf-8")
-    intro = f"{given.sets} data sets a row, where it says nothing else; sizes in points."
+    intro = f"{given.sets} data sets per row unless stated; sizes in points."
     sizes = "\n\n".join([intro, *(parts[name] for name in list(parts)[:4])])
     for marker, told in (("<!-- sizes -->", sizes), ("<!-- compared -->", parts["compare"])):
         before, _, after = text.split(marker)

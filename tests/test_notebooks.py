@@ -49,7 +49,7 @@ def test_a_network_is_found_overconfident(capsys):
 
 def test_a_year_has_its_alarm(capsys):
     space, printed = run("year", capsys)
-    assert "month  7: alarm at row None" in printed
+    assert "month  8: no alarm\nmonth  9: alarm at row 8,927\n" in printed
     assert space["monitor"].alarm > 7000
     low, high = space["monitor"].since_interval
     assert low <= 7000 <= high

@@ -17,9 +17,8 @@ from calibrant.statistics.calibration_errors import BINS, NAMED, CalibrationErro
 class MeasuredError(float):
     """A calibration error, and what a calibrated model would show.
 
-    It is a float in every respect. What a calibrated model would show is worked out when one of
-    the properties is first asked for; until then the number holds on to its data. ``float(error)``
-    lets go of them.
+    It is a float, with `.expected`, `.spread`, `.corrected` and `.pvalue`. These are computed when
+    first asked for; until then the number keeps its data alive. ``float(error)`` drops them.
     """
 
     statistic: CalibrationError  # what was measured
@@ -103,7 +102,7 @@ def ece(
     Parameters
     ----------
     data : Predictions or Scan
-        Or probabilities, with labels after them.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     bins : int, default 15
         Number of bins; `n_bins` is the same.
     n_resamples, rng

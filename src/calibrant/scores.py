@@ -213,7 +213,7 @@ def decompose(
     Parameters
     ----------
     data : Predictions
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     score : function, default brier_score
         `brier_score` or `log_score`.
     lens : Lens, default Canonical()

@@ -69,7 +69,7 @@ def test_without_choices_statistics_on_cells_are_tested(folder):
     for command in ("test", "evaluate"):
         found = run(command, parts, *BATCHES, *QUICK)
         assert found.exit_code == 0, found.output
-        assert "expected total variation on one cell" in found.output
+        assert "expected total variation on one bin" in found.output
         assert "not worked out" not in found.output
         assert "Left out: 'nr'" in " ".join(found.output.split())
     found = run("test", parts, "--distance", "euclidean", *BATCHES, *QUICK)

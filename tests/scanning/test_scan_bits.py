@@ -233,7 +233,7 @@ def test_tests_of_several_statistics(both):
     _, scan = both
     found = cal.calibration_test(scan, n_resamples=19, rng=1)
     assert [part.statistic for part in found.parts] == [
-        "expected total variation on one cell",
+        "expected total variation on one bin",
         "expected total variation on 2 equal widths",
     ]
 

@@ -108,17 +108,17 @@ def mixture(name: str, model: dict[str, Any], gaussian: dict[str, Any]) -> list[
 def diagram_text(name: str, diagrams: dict[str, Any], gaussian: dict[str, Any]) -> str:
     """Describe the reliability diagrams of one model."""
     parts = [
-        f"{BINS[bins]}: {d['off']} of {d['cells']} cells off, mean distance from the true deviation"
-        f" at the cell's mean prediction {d['mean_gap_to_truth']:.4f} (largest"
-        f" {d['largest_gap_to_truth']:.4f}, in a cell of {d['rows_of_that_cell']:,.0f} rows)"
+        f"{BINS[bins]}: {d['off']} of {d['cells']} bins significant, mean distance from the true"
+        f" deviation at the bin's mean prediction {d['mean_gap_to_truth']:.4f} (largest"
+        f" {d['largest_gap_to_truth']:.4f}, in a bin of {d['rows_of_that_cell']:,.0f} rows)"
         for bins, d in diagrams.items()
     ]
     extra = ""
     if name == "constant":
-        extra = " There is one prediction, 1/2, and one cell; the true deviation is 0."
+        extra = " There is one prediction, 1/2, and one bin; the true deviation is 0."
     elif name == "perfect" and any(d["off"] for d in diagrams.values()):
         extra = (
-            " A cell of a calibrated model that is marked as off is a false alarm; for each diagram"
+            " A significant bin of a calibrated model is a false alarm; for each diagram"
             " the chance of any is at most 5 %. The seed was not changed to avoid it."
         )
     return (

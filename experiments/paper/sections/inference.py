@@ -30,7 +30,7 @@ def section_4_2_and_3(calibrated: dict[str, Any], tables: dict[str, Any]) -> str
             wrapped(
                 "**Testing a hypothesis of perfect calibration.** *Paper:* P[h(D^id) ≥ h(D)],"
                 " estimated by consistency resampling, is used as a p-value. *Found:* it is one"
-                " only where cells hold many rows. To see this, take the predictions of a network"
+                " only where bins hold many rows. To see this, take the predictions of a network"
                 " and draw labels from them, so that the model is calibrated by construction. A"
                 f" test at 5 % may then reject about {0.05 * n:.0f} of {n} such data sets. Total"
                 " variation; in brackets the 95 % Clopper–Pearson interval of the rate:"
@@ -38,14 +38,14 @@ def section_4_2_and_3(calibrated: dict[str, Any], tables: dict[str, Any]) -> str
             size_table(calibrated),
             wrapped(
                 "The reason is in the two columns of means. Drawing predictions with replacement"
-                " puts copies of a row into the same cell, where their labels average out, so the"
+                " puts copies of a row into the same bin, where their labels average out, so the"
                 " resampled miscalibration is too small: "
                 + "; ".join(
                     f"{files.NETWORKS[r['network']]} {r['consistency_mean']:.4f} against"
                     f" {r['mean']:.4f}"
                     for r in fine
                 )
-                + ". Where cells hold hundreds of rows copies matter little: there the paper's test"
+                + ". Where bins hold hundreds of rows copies matter little: there the paper's test"
                 f" rejects {span(r['consistency']['rejected'] for r in rest)} of {n}."
             ),
             wrapped(

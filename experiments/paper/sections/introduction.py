@@ -73,7 +73,7 @@ def found(tables: dict[str, Any], calibrated: dict[str, Any], training: dict[str
         "The statements on the Gaussian mixture hold (§5.1), with one addition: how often the"
         " uncalibrated model is under-estimated depends on the width of the bins, not only on"
         " the rows per bin.",
-        "The paper's test rejects models that are calibrated by construction where cells hold few"
+        "The paper's test rejects models that are calibrated by construction where bins hold few"
         f" rows: {span(r['consistency']['rejected'] for r in fine)} of {data_sets} data sets at 5 %"
         " with the canonical lens and equally-sized bins, for predictions of each of the three"
         f" networks; the exact test rejects {span(r['exact']['rejected'] for r in fine)}. In the"

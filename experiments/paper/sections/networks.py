@@ -18,9 +18,9 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
         "## §5.2 Neural networks",
         wrapped(
             "Bars hold the deviation of a calibrated model with probability 90 %, as in the paper,"
-            " but come from the exact law of each cell's count. A cell is marked as off if its"
-            " deviation is significant at 5 % after adjusting for all cells of the diagram. With"
-            " groups a cell is outside if any of its outcomes is outside its own 90 % limits."
+            " but come from the exact distribution of each bin's count. A bin is significant if its"
+            " p-value is at most 5 % after adjustment for all bins of the diagram. With"
+            " groups a bin is outside if any of its outcomes is outside its own 90 % limits."
         ),
         wrapped(
             "*Paper:* the diagrams of LeNet (Figures 4 and 1) are consistent with a calibrated"
@@ -59,9 +59,9 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
             *parts,
             wrapped(
                 "In each: the top label with equally-sized and data-dependent bins; groups {0, 1,"
-                " 2}, {3, 4, 5}, {6, 7, 8, 9} with 25 and 100 cells; and, described in §4.4 but"
+                " 2}, {3, 4, 5}, {6, 7, 8, 9} with 25 and 100 bins; and, described in §4.4 but"
                 " not shown in the paper, four groups {0, 1, 2}, {3, 4, 5}, {6, 7}, {8, 9} with 64"
-                " cells."
+                " bins."
             ),
             estimates_5_2(tables),
         ]
@@ -69,9 +69,9 @@ def section_5_2(shown: dict[str, Any], tables: dict[str, Any]) -> str:
 
 
 def off(diagram: dict[str, Any]) -> str:
-    """Say how many cells are off."""
+    """Say how many bins are significant."""
     return (
-        f"{diagram['off']} of {diagram['cells']} cells are off and"
+        f"{diagram['off']} of {diagram['cells']} bins are significant and"
         f" {diagram['outside_pointwise']} outside their bar"
     )
 
@@ -99,7 +99,8 @@ def diagrams_table(shown: dict[str, Any]) -> str:
             for number, what, d in listed
         ]
     return table(
-        ["network", "figure", "cells", "occupied", "outside 90 %", "off", "rows in cells off"], rows
+        ["network", "figure", "bins", "occupied", "outside 90 %", "significant", "rows in these"],
+        rows,
     )
 
 
@@ -128,7 +129,7 @@ def estimates_5_2(tables: dict[str, Any]) -> str:
                 f"{holds(agree)} Which of the two deep networks have lower estimates than LeNet is"
                 " the same in all four combinations: both with the canonical lens and equally-sized"
                 " bins, neither elsewhere. That exception comes from chance, not from calibration:"
-                " LeNet's predictions are spread over more cells, and if they were calibrated the"
+                " LeNet's predictions are spread over more bins, and if they were calibrated the"
                 f" estimate would still be {by_chance['lenet']:.4f} on average (ResNet"
                 f" {by_chance['resnet']:.4f}, DenseNet {by_chance['densenet']:.4f}). Total"
                 " variation:"

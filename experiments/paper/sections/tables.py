@@ -47,7 +47,7 @@ def square_root_of_two() -> str:
             counts[1] += 1
     return wrapped(
         "**The distance called “squared Euclidean” is the Euclidean distance.** For two outcomes"
-        " the Euclidean distance is √2 times the total variation in every cell, so estimates have"
+        " the Euclidean distance is √2 times the total variation in every bin, so estimates have"
         " that ratio; squares do not. In the paper's rows for the maximum lens the ratio of the"
         f" estimates is √2, up to the rounding of three digits, in {kinds['estimate'][0]} of"
         f" {kinds['estimate'][1]} pairs; of the means under calibration in"
@@ -87,7 +87,7 @@ def side_by_side(tables: dict[str, Any], name: str) -> str:
             "bins",
             "paper: η",
             "paper: η if calibrated",
-            "cells",
+            "occupied",
             "η",
             "if calibrated, consistency",
             "if calibrated, exact",
@@ -107,8 +107,8 @@ def differences(tables: dict[str, Any]) -> str:
         if (r["lens"], r["bins"], r["distance"]) == (*FINE, "total variation")
     ]
     points.append(
-        "Why: with the canonical lens and equally-sized bins most cells hold few rows ("
-        + ", ".join(f"{name} {r['cells']:,} cells for 10,000 rows" for name, _, r in ratios)
+        "Why: with the canonical lens and equally-sized bins most bins hold few rows ("
+        + ", ".join(f"{name} {r['cells']:,} bins for 10,000 rows" for name, _, r in ratios)
         + "), and consistency resampling puts the mean under calibration too low: by "
         + ", ".join(f"{100 * share:.0f} % ({name})" for name, share, _ in ratios)
         + ". It would reject a calibrated model as well, so its p-values in these rows say nothing;"

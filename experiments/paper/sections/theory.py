@@ -81,7 +81,7 @@ def section_4_1(gaussian: dict[str, Any]) -> str:
             "## §4.1 Estimators and their properties",
             wrapped(
                 "**Theorem 1** (the estimate tends to the expected miscalibration as rows grow,"
-                " then cells shrink) and **Theorem 2** (with fixed cells it tends to something"
+                " then bins shrink) and **Theorem 2** (with fixed bins it tends to something"
                 " that is not larger). *Found:* "
                 f"{holds(below and abs(limits[-1]['limit'] - truth) < 1e-5)}"
                 " Limits for the uncalibrated Gaussian mixture, by quadrature; its expected"

@@ -112,7 +112,7 @@ def calibration_function(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     partition : Partition
         The cells.
 

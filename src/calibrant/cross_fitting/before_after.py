@@ -62,19 +62,19 @@ def recalibrate(
 ) -> Recalibration:
     """Find the calibrator that helps, judged on rows it has not seen, or leave the model alone.
 
-    The rows are dealt out to folds, class by class. A method is fitted to all folds but one, and
-    the map is applied to that one. For the model as it is and after each method: log and Brier
-    score with intervals of the change in pairs of rows; miscalibration without bias; refinement,
-    the rest of the Brier score; and a test.
+    ``print(found.recommendation)`` says what to use; ``found.map()`` is the calibrator, and
+    ``found.table()`` compares the model before and after each method: log loss and Brier score
+    with intervals of their change, miscalibration without bias, refinement (the rest of the Brier
+    score), and a test. Each method is fitted to all folds but one and applied to that one.
 
-    The recommendation is to leave the model as it is, unless its exact test rejects calibration at
-    5 %. Then it is the simplest method if that improves the log loss; and each further one in place
-    of what was chosen before it if it improves on that, in pairs of rows, by a standard error.
+    The model is left alone unless its exact test rejects calibration at 5 %. Then the simplest
+    method is chosen if it improves the log loss, and each further method replaces the choice so
+    far if it improves on it by more than one standard error, on the same rows.
 
     Parameters
     ----------
     data : Predictions
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     methods : sequence of Method, optional
         The simplest first. Default: `Temperature`, `Beta` and `Isotonic` for two classes;
         `Temperature`, `Vector`, `Dirichlet` and `Isotonic` for more, the second and the third only
@@ -83,8 +83,8 @@ def recalibrate(
         60 rows.
     by : mapping of str to sequence of length n, data frame, or names, optional
         Columns that are known before the outcome, as in `search`. Then `ByRegion` is tried last: it
-        searches regions, without each fold in turn, and shifts log-odds in those found. Calibration
-        must then be rejected at 2.5 %, by the test or by the search.
+        searches for regions outside each fold, and shifts the log-odds in those it finds.
+        Calibration must then be rejected at 2.5 %, by the test or by the search.
     folds : int, default 5
         Number of folds, at least 2.
     n_resamples : int, default 999

@@ -254,7 +254,7 @@ def class_diagram(
     Parameters
     ----------
     data : Predictions
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     level : float, default 0.9
         Of the pointwise limits of ``cells``.
     n_resamples, rng, progress

@@ -122,8 +122,8 @@ def flexible_diagram(
 ) -> FlexibleDiagram:
     """Draw a flexible calibration curve, as clinical papers show it, with a confidence band.
 
-    The lowess curve of `cal.clinical`, that R's ``val.prob`` draws. `smooth_diagram` and
-    `isotonic_diagram` show the same with what chance does to a calibrated model.
+    It is the lowess curve of R's ``val.prob``, with the numbers of `cal.clinical`. To see what
+    chance does to a calibrated model, use `smooth_diagram` or `isotonic_diagram`.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ def isotonic_diagram(
 ) -> CurveDiagram:
     r"""Draw the increasing calibration curve that fits the outcomes best (CORP).
 
-    The isotonic regression of the outcomes, as data. No bins are to be chosen (CORP). Of more than
-    65,536 different predictions, p-values and the consistency band see groups of neighbours.
+    This is the isotonic regression of outcomes on predictions; there are no bins to choose. Above
+    65,536 different predictions, p-values and the consistency band use groups of neighbours.
 
     Parameters
     ----------
@@ -185,8 +185,8 @@ def cumulative_diagram(
 
     .. math:: C(v) = \frac1n \sum_{i : p_i \le v} (y_i - p_i)
 
-    over the share of the rows with :math:`p_i \le v`. The slope of the curve is how far off the
-    rows are there; no width or bins are to be chosen.
+    over the share of the rows with :math:`p_i \le v`. Read its slope: it is how far off the rows
+    are there. There are no bins or widths to choose.
 
     Parameters
     ----------

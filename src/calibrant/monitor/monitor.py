@@ -62,10 +62,10 @@ class Monitor:
 
     Notes
     -----
-    Rows are numbered from 0, those without outcome not at all. An outcome that was given
-    probability 0 makes the evidence infinite. Two promises: `alarm` comes for 5 % of calibrated
-    models, however long they are watched; `change` comes for all of them some day, after a million
-    rows on average.
+    At most 5 % of calibrated models ever have an `alarm`, however long they are watched. All of
+    them have a false `change` some day, after a million rows on average. Rows are numbered from 0;
+    those without an outcome do not count. An outcome that was given probability 0 makes the
+    evidence infinite.
 
     Examples
     --------

@@ -198,7 +198,7 @@ class EqualWidth(Grid):
         return device.cells.boxes(data.on_device, axes(data), self.k)
 
     def __str__(self) -> str:
-        return "one cell" if self.k == 1 else f"{self.k} equal widths"
+        return "one bin" if self.k == 1 else f"{self.k} equal widths"
 
 
 @final

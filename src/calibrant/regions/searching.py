@@ -50,26 +50,26 @@ def search(
 ) -> Regions:
     r"""Find the rows that are off: search thousands of regions, and adjust for the search.
 
-    Regions are made of columns and predictions alone: an interval of numbers or a level, or two
-    thresholds or levels of two columns. For each,
+    ``print`` has a sentence for each finding. A region has one or two conditions on columns and
+    predictions, such as "age < 40 and site = B"; labels have no influence on them. For each,
 
     .. math:: z_g = (N_g - \sum p) / \sqrt{\sum p (1 - p)}
 
-    compares how often the event occurred with what was predicted. Labels are drawn from the
-    predictions and the whole search is repeated in every replicate, so the p-values of the
-    step-down maximum of :math:`|z_g|` are adjusted for all regions, exactly. The chance of any
-    false finding is at most 5 %, also beside true ones.
+    compares how often the event occurred with what was predicted. The whole search is repeated on
+    labels drawn from the predictions, so p-values are adjusted for all regions, exactly (step-down
+    maximum of :math:`|z_g|`). The chance of any false finding is at most 5 %, even next to true
+    ones.
 
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes, without weights. Of rows in clusters the signs of the clusters are
-        flipped, which holds approximately. Columns of more than 65,536 scanned rows are cut by a
-        sample of as many, chosen by row numbers.
+        Predictions and outcomes, without weights. With clusters, the signs of whole clusters are
+        flipped instead, which holds approximately. Beyond 65,536 scanned rows, a sample of as many
+        decides where columns are cut.
     columns : mapping of str to sequence of length n, data frame, or names, optional
-        Columns that are known before the outcome; names are of columns that `load` kept beside the
-        data, or of scanned files. Default: all that were kept. Predictions, and the predicted
-        class of several, are searched as columns, too.
+        Columns that are known before the outcome; names refer to columns that `load` kept, or to
+        scanned files. Default: all that were kept. Predictions, and the predicted class of more
+        than two, are searched as well.
     statistic : {"bias", "slope"}, default "bias"
         "bias": how much too high predictions are. "slope": how much too extreme, whatever their
         mean; see `Slope`.

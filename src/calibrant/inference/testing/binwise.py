@@ -145,7 +145,7 @@ def binwise(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     partition : Partition
         The bins.
     lens : Lens, default Canonical()

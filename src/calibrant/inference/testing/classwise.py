@@ -152,7 +152,7 @@ def classwise(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     partition : Partition, default EqualWidth(15)
         Bins of each marginal; for `EqualWidth` there is no loop over classes. A Scan takes no
         other.

@@ -129,7 +129,7 @@ def calibration_test(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     statistic : Statistic or callable, optional
         Large if calibration is bad: an object of `statistics`, or any function of
         `Predictions` that returns a number. Without one, a few that complement each other are
@@ -270,7 +270,7 @@ def estimate(
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     statistic : Statistic or callable
         An object of `statistics`, or any function of `Predictions`.
     lens : Lens, default Canonical()

@@ -67,14 +67,13 @@ class _Part:
 class Tally:
     """Test predictions that come in batches, once all of them are there.
 
-    It is for rows that are not kept: of a loop that sees each once, or of parts that others have.
-    The result is that of `calibration_test` of all rows at once, to the last bit. Tallies of parts
-    can be merged, in any order.
+    For loops that see each row once, or parts that lie in different places: no rows are kept. The
+    result is that of `calibration_test` on all rows, to the last bit. Tallies of parts can be
+    merged, in any order.
 
-    Test once. Of a calibrated model, a test at 5 % that is repeated as rows come in rejects more
-    often the more often it is looked at: some 30 % of calibrated models are rejected within 20
-    looks, and more than 40 % within 100 (``examples/repeated_looks.py``). To look at any time is
-    what `Monitor` is for.
+    Test once. A test at 5 % that is repeated as rows come in rejects some 30 % of calibrated models
+    within 20 looks, and more than 40 % within 100 (``examples/repeated_looks.py``). If you want to
+    look at any time, use a `Monitor`.
 
     Parameters
     ----------

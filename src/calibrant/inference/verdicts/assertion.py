@@ -21,14 +21,14 @@ def assert_calibrated(
 ) -> Verdict:
     """Fail a test unless predictions are shown to be off by less than a limit.
 
-    They are if the upper end of the 95 % interval of `Verdict.size`, the root mean square
-    deviation, is below it. So a model that is calibrated can fail where rows are too few to show
-    it; the message says which of the two it is.
+    The upper end of the 95 % interval of `Verdict.size`, the root mean square deviation, must be
+    below the limit. So a calibrated model can fail if there are too few rows to show it; the
+    message says which it is.
 
     Parameters
     ----------
     data : Predictions or Scan
-        Or probabilities, with labels after them.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
     below : float
         The limit, between 0 and 1: 0.02 is two points.
     lens : Lens or str, optional

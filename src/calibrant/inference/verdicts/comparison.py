@@ -215,11 +215,10 @@ def compare(
 ) -> Comparison:
     """Find out which model is better calibrated, without being fooled by raw estimates, §4.3.
 
-    Estimates on bins have different biases for different models, so each model is tested, and
-    what calibrators would repair is compared, which has none: the gain in Brier score on rows that
-    they have not seen, with the same folds and kinds of calibrators for all models. Of every two
-    models one is named as further off only if it is shown to be miscalibrated and the difference
-    is significant, adjusted for all pairs and lenses.
+    ECEs of different models have different biases. So `compare` tests each model, and compares
+    what calibrators would repair: the gain in Brier score on rows they have not seen, with the same
+    folds and kinds of calibrators for all models. A model is named as further off only if it is
+    shown to be miscalibrated and the difference is significant, adjusted for all pairs and lenses.
 
     Parameters
     ----------

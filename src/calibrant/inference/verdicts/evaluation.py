@@ -185,20 +185,20 @@ def evaluate(
 ) -> Evaluation:
     """Find out whether the probabilities are calibrated, and how far off they are if not.
 
-    Through each lens a few statistics that complement each other are tested, those of the
-    omnibus test of `calibration_test`. All of them see the same draws, so the adjustment for
-    their number is exact. A verdict combines the tests of its lens by the harmonic mean of their
-    p-values; lenses are adjusted by step-down min-P of Westfall and Young. Full distributions that
-    are calibrated are so through every lens: so the verdict on them combines all tests, and none
-    has a smaller p-value. Statistics that are the same test count once. Rows are taken to be
-    independent unless they have clusters, and weights to depend on what is known before the
-    outcome.
+    ``print`` shows a sentence for each lens: whether, in which direction and how far predictions
+    are off. No choices are needed; p-values are adjusted for everything that is tested.
+
+    Each lens gets the omnibus test of `calibration_test`: complementary statistics, combined by
+    the harmonic mean of their p-values. Lenses are adjusted by the step-down min-P of Westfall and
+    Young. The verdict on the full distributions combines all tests, since a calibrated model is
+    calibrated through every lens. All tests see the same draws, so the adjustment is exact. Rows
+    must be independent or have clusters, and weights must be known before the outcome.
 
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on bins are tested if none are
-        chosen.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``. The
+        default tests of a Scan are statistics on bins.
     lenses : sequence of Lens, optional
         Default: canonical and, for more than two classes, top label.
     statistics : sequence of Statistic, optional

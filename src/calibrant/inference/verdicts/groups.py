@@ -126,18 +126,19 @@ def slices(
 ) -> Slices:
     """Find out which groups of rows are off, in which direction, and how far.
 
-    In each group the statistics of the omnibus test are tested. All groups see the same drawn
-    labels, so the adjustment for their number is exact, whether or not they overlap.
+    Each group gets the omnibus test of `calibration_test`. All groups see the same drawn labels,
+    so the adjustment for their number is exact, whether or not they overlap.
 
     Parameters
     ----------
     data : Predictions or Scan
-        Predictions and outcomes. Of scanned rows, statistics on bins are tested.
+        Or probabilities, with labels after them; or a data frame, with ``label="y"``.
+        The default tests of a Scan are statistics on bins.
     by : mapping of str to sequence of length n, data frame, or names
-        Columns that are known before the outcome, such as sex or hospital; rows of equal values
-        make a group. Of more than 12 different numbers, quartiles do, unless the name of the
-        column ends in id or code; of as many dates, days, months, quarters or years. Names are of
-        columns that `load` kept beside the data, of the frame that `data` is, or of scanned files.
+        Columns that are known before the outcome, such as sex or hospital; rows with equal values
+        form a group. More than 12 different numbers are cut into quartiles, unless the name of
+        the column ends in id or code; as many dates into days, months, quarters or years. Names
+        refer to columns that `load` kept, to those of the frame `data`, or to scanned files.
     lens : Lens, optional
         Default: the event of two classes, else the top label.
     least : int, default 50

@@ -161,8 +161,9 @@ def power(
 ) -> Power:
     r"""Find out whether the rows are enough: how far off a model must be for them to show it.
 
-    Labels are drawn from rho(g(x)) instead of the predictions g(x), and tested as
-    `calibration_test` does. Predictions stay, so that all data sets share one null distribution.
+    Ask before you look at outcomes. Labels are drawn from rho(g(x)) instead of the predictions
+    g(x), and tested as by `calibration_test`. Predictions stay, so all data sets share one null
+    distribution.
 
     Parameters
     ----------
