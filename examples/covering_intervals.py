@@ -37,7 +37,7 @@ def model(rng: np.random.Generator, n: int, view: str, way: str, much: int) -> t
     m, spread = VIEWS[view]
     logits, amount = rng.normal(0, spread, (n, m)), AMOUNTS[way][much]
     truth = softmax(logits, axis=1)
-    if way.startswith("too"):
+    if way in ("overconfident", "underconfident"):
         return softmax(amount * logits, axis=1), truth
     if way == "one class too high":
         return softmax(logits + amount * np.eye(m)[0], axis=1), truth
@@ -73,7 +73,7 @@ def coverage(view: str, way: str, much: int, n: int, times: int) -> float:
         probs, true = model(rng, n, view, way, much)
         below = true.cumsum(axis=1) < rng.random(n)[:, None]
         data, _ = seen(view, probs, true, below.sum(axis=1).clip(max=true.shape[1] - 1))
-        value = truth_on(partition.fit(data), pool, pool_truth) if much else 0.0
+        value = truth_on(partition.fit(data), pool, pool_truth)
         low, high = cal.statistics.SquaredMiscalibration(partition).interval(data)
         hits += low <= value <= high
     return hits / times
