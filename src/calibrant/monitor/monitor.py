@@ -348,7 +348,7 @@ class Monitor:
         body = saved.opened(state)
         try:
             return cls._continued(body)
-        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise saved.damaged("it is not what a monitor writes") from error
 
     @classmethod
