@@ -164,11 +164,11 @@ def _files(session: Session, state: State) -> list[str] | str:
     """Return the files of the models that are judged, or why no command can read them."""
     if state.lesson or not (session.files or session.demo):
         return "# the data are Python's: write them to a file first"
+    other = "" if state.repair else state.other
     file, alone = _file(session, state)
     if not alone and (state.other or "model" not in session.reading):
         return "# models of one file: the program above chooses and compares them"
-    others = [] if state.repair else filter(None, [state.other])
-    return [file, *(_file(session, replace(state, model=name))[0] for name in others)]
+    return [file, _file(session, replace(state, model=other))[0]] if other else [file]
 
 
 def command(session: Session, state: State) -> str:
