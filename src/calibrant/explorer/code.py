@@ -164,11 +164,17 @@ def _files(session: Session, state: State) -> list[str] | str:
     """Return the files of the models that are judged, or why no command can read them."""
     if state.lesson or not (session.files or session.demo):
         return "# the data are Python's: write them to a file first"
-    other = "" if state.repair else state.other
     file, alone = _file(session, state)
     if not alone and (state.other or "model" not in session.reading):
         return "# models of one file: the program above chooses and compares them"
-    return [file, _file(session, replace(state, model=other))[0]] if other else [file]
+    return [file, *_compared(session, state)]
+
+
+def _compared(session: Session, state: State) -> list[str]:
+    """Return the file of the model that the shown one is compared with, if there is one."""
+    if state.repair or not state.other:
+        return []
+    return [_file(session, replace(state, model=state.other))[0]]
 
 
 def command(session: Session, state: State) -> str:
