@@ -184,7 +184,7 @@ def test_what_texts_mean(texts, same):
 
 REFUSALS = [
     ([0, HUGE], None, r"`labels` must be whole numbers from 0 to 2; row 1 has 1000000000000000000000000000000\."),
-    ([0, 3], None, r"from 0 to 2; row 1 has 3\. If they are names, say how the classes"),
+    ([0, 3], None, r"from 0 to 2; row 1 has 3\. If they are names, name the classes in order"),
     (["a", "b"], None, r"`labels` must be whole numbers from 0 to 2; row 0 has 'a' \(and 1 more\)\. If they are"),
     ([0, "9" * 200], None, r"row 1 has '9{59}…\."),
     ([True, False], None, r"`labels` must be whole numbers from 0 to 2; row 0 has True \(and 1 more\)\."),

@@ -40,6 +40,7 @@ PYTHON_ONLY = {
         "cal.slices(data, by=…)",
         "cal.compare(frame, model=…, id=…)",
         "cal.load_models(frame, model=…)",
+        "cal.scan",
     ),
     *("ids", "others", "lead", "Monitor", "Monitor.to_dict", "search"),
 }

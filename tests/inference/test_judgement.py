@@ -181,7 +181,7 @@ def test_a_forecast_of_certainty_that_failed_is_the_reason():
         "The probabilities of the predicted class are miscalibrated: in row 17, what was"
         f" given 100\xa0% did not occur, {alone}"
     )
-    assert top.impossible == (1, 17, "other", 1.0)
+    assert top.impossible == (1, 17, "other", 1.0, False)
 
 
 @pytest.mark.parametrize("lens", [TopLabel(), Pooled()])

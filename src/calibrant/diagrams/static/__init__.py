@@ -126,7 +126,9 @@ def _write_summary(ax: Axes, lines: Sequence[str], corner: Corner | None, frame:
     """Write lines into a corner of the frame, or above it."""
     look: Any = {"fontsize": "x-small", "zorder": 100, "parse_math": False}
     if corner is None:
-        ax.text(0.0, 1.01, ", ".join(lines), transform=ax.transAxes, va="bottom", **look)
+        above = ax.text(0.0, 1.01, ", ".join(lines), transform=ax.transAxes, va="bottom", **look)
+        if parts.width_of(above) > parts.inches(ax):
+            above.set_text("\n".join(lines))
         return
     x = frame.x[0 if corner.side == "left" else 1]
     y = frame.y[1 if corner.end == "top" else 0]

@@ -246,7 +246,7 @@ def fit(text: Text, name: str, widest: float) -> None:
         lines = "\n".join(picture.wrapped(name, width))
         if lines != text.get_text():
             text.set_text(lines)
-            if _width(text) <= widest:
+            if width_of(text) <= widest:
                 return
 
 
@@ -269,7 +269,7 @@ def add_legend(ax: Axes, keys: Sequence[Key], title: str = "") -> None:
         )
         for text, key in zip(legend.get_texts(), keys, strict=True):
             fit(text, key.name, 3.0)
-        if _width(legend) <= 1.15 * inches(ax):
+        if width_of(legend) <= 1.15 * inches(ax):
             break
 
 
@@ -319,5 +319,6 @@ def _dpi(artist: Any) -> float:
     return float(artist.figure.dpi)
 
 
-def _width(artist: Any) -> float:
+def width_of(artist: Any) -> float:
+    """Return how wide something is drawn, in inches."""
     return float(artist.get_window_extent().width) / _dpi(artist)
