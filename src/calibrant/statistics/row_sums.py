@@ -14,7 +14,6 @@ from calibrant.partitions import EqualWidth
 from calibrant.predictions import Predictions
 from calibrant.scores import Score, brier_score, event_losses, least_loss
 from calibrant.statistics.statistic import (
-    READ,
     Array,
     Evaluate,
     Floats,
@@ -29,6 +28,7 @@ from calibrant.statistics.statistic import (
 )
 
 MOST = 1 << 14  # replicates at a time
+ABREAST = 1 << 17  # probabilities whose logarithms are taken at a time
 SMALL = 1e-3  # below it, h of `WorstClass` is taken from its series
 LEAST = 1e-150  # a variance below which nothing is expected to occur
 EPS = float(np.finfo(float).eps)
@@ -170,7 +170,7 @@ class SurpriseSums(RowSums):
 
     def __init__(self, data: Predictions) -> None:
         self.data, self.n = data, data.n
-        self.step = max(1, READ // data.m)
+        self.step = max(1, ABREAST // data.m)
         self.unit = unit_for(LARGEST * max(1.0, float(data.weights.max())))
 
     def start(self, size: int) -> Sums:
