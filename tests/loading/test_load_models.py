@@ -107,6 +107,17 @@ def test_joined_models_of_a_long_file(tmp_path):
         load_models(path, model="model")
 
 
+def test_rows_that_a_join_leaves_out_are_counted(tmp_path):
+    path = tmp_path / "long.csv"
+    LONG[1:].write_csv(path)  # the first row of the first model is missing
+    joined = load_models(path, model="model", id="id")
+    (first, one), (_, other) = joined.items()
+    assert one.n == other.n == LONG.filter(pl.col("model") == first).height - 1
+    assert (one.reading.unmatched, other.reading.unmatched) == (0, 1)
+    assert "left out" not in str(one.reading)
+    assert str(other.reading).endswith(". 1 row left out: other models lack them.")
+
+
 def test_joins_that_make_no_sense(files):
     part("large").with_columns(pl.col("id").str.replace("case", "row")).write_csv(files["large"])
     with pytest.raises(

@@ -226,7 +226,11 @@ class ClassDiagram(Diagram):
     def __str__(self) -> str:
         off, (low, high) = self.significant, self.intervals.T
         count = int(off.sum())
-        ways = {"overconfident": off & (high < 0), "underconfident": off & (low > 0)}
+        ways = {
+            "overconfident": off & (high < 0),
+            "underconfident": off & (low > 0),
+            "with an interval that includes 0": off & (low <= 0) & (high >= 0),
+        }
         told = ", ".join(f"{which.sum():,} {word}" for word, which in ways.items() if which.any())
         return (
             f"{count:,} of {len(self.names):,} predicted classes {be(count)} further off than"

@@ -6,6 +6,7 @@ Every fault is one sentence. What loads polars is imported when something is rea
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -275,7 +276,9 @@ def _joined(tables: "Mapping[str, Table]") -> dict[str, Predictions]:
     found = {}
     for name, table in tables.items():
         places = {key: row for row, key in enumerate(ids[name].to_list())}
-        found[name] = table.some([places[key] for key in first.to_list()]).predictions()
+        reading = replace(table.reading, unmatched=len(places) - len(first))
+        part = table.some([places[key] for key in first.to_list()])
+        found[name] = replace(part, reading=reading).predictions()
     return found
 
 

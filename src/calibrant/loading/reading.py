@@ -41,6 +41,8 @@ class Reading:
         How many rows were left out since they lacked a value.
     dropped_rows : tuple of str, default ()
         The first of them, in words.
+    unmatched : int, default 0
+        How many rows of this model were left out since another model has none of that name.
     nested : tuple of str, default ()
         Those of the other columns that hold lists or records, and so cannot be kept.
 
@@ -66,6 +68,7 @@ class Reading:
     percent: bool = False
     dropped: int = 0
     dropped_rows: tuple[str, ...] = ()
+    unmatched: int = 0
     nested: tuple[str, ...] = ()
 
     @property
@@ -96,11 +99,14 @@ class Reading:
 
     def _lacking(self) -> str:
         """Say which rows were left out."""
+        unmatched = many(self.unmatched, "row")
+        found = f" {unmatched} left out: other models lack them." if self.unmatched else ""
         if not self.dropped:
-            return ""
+            return found
         others = self.dropped - len(self.dropped_rows)
         names = [*self.dropped_rows, *([f"{others:,} more"] if others else [])]
-        return f" Dropped {many(self.dropped, 'row')} with missing values: {listed(names)}."
+        lacking = f" Dropped {many(self.dropped, 'row')} with missing values: {listed(names)}."
+        return lacking + found
 
     def _of_one_class(self) -> bool:
         return len(self.probs) == 1 and not self.lists

@@ -118,7 +118,8 @@ class Verification(Tabular):
         parts = self.parts
         yield "Brier score in parts", "reliability (less is better)", f"{parts.reliability:.4f}", ""
         yield "Brier score in parts", "− resolution", f"{parts.resolution:.4f}", ""
-        yield "Brier score in parts", "+ uncertainty", f"{parts.uncertainty:.4f}", ""
+        name = "+ uncertainty (of the frequency)"
+        yield "Brier score in parts", name, f"{parts.uncertainty:.4f}", ""
         if self.bins:
             name = f"+ within {self.bins} bins"
             yield "Brier score in parts", name, f"{parts.within:.4f}".replace("-", "−"), ""
