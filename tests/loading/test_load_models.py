@@ -114,8 +114,8 @@ def test_rows_that_a_join_leaves_out_are_counted(tmp_path):
     (first, one), (_, other) = joined.items()
     assert one.n == other.n == LONG.filter(pl.col("model") == first).height - 1
     assert (one.reading.unmatched, other.reading.unmatched) == (0, 1)
-    assert "left out" not in str(one.reading)
-    assert str(other.reading).endswith(". 1 row left out: other models lack them.")
+    assert "models lack" not in str(one.reading)
+    assert str(other.reading).endswith(". Left out 1 row that other models lack.")
 
 
 def test_joins_that_make_no_sense(files):

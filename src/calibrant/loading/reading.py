@@ -99,14 +99,14 @@ class Reading:
 
     def _lacking(self) -> str:
         """Say which rows were left out."""
-        unmatched = many(self.unmatched, "row")
-        found = f" {unmatched} left out: other models lack them." if self.unmatched else ""
-        if not self.dropped:
-            return found
-        others = self.dropped - len(self.dropped_rows)
-        names = [*self.dropped_rows, *([f"{others:,} more"] if others else [])]
-        lacking = f" Dropped {many(self.dropped, 'row')} with missing values: {listed(names)}."
-        return lacking + found
+        found = ""
+        if self.dropped:
+            others = self.dropped - len(self.dropped_rows)
+            names = [*self.dropped_rows, *([f"{others:,} more"] if others else [])]
+            found = f" Dropped {many(self.dropped, 'row')} with missing values: {listed(names)}."
+        if self.unmatched:
+            found += f" Left out {many(self.unmatched, 'row')} that other models lack."
+        return found
 
     def _of_one_class(self) -> bool:
         return len(self.probs) == 1 and not self.lists

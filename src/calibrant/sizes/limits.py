@@ -50,6 +50,14 @@ class Size(NamedTuple):
     high: float | None
     """What it is at most; None of more than two outcomes, of which there is no upper bound."""
 
+    def at_least(self, bias: float) -> "Size":
+        """Return it where a bias is shown: no root mean square is below the modulus of a mean.
+
+        A higher upper limit covers no less.
+        """
+        high = None if self.high is None else max(self.high, bias)
+        return self._replace(value=max(self.value, bias), high=high)
+
 
 class Fit(Protocol):
     """Directions of rows, at hand or elsewhere, and what rows say of them."""

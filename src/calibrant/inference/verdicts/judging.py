@@ -111,10 +111,12 @@ def judge(
 
     known : None if how far off predictions are is not worked out
     """
-    held, size = problem.rows.held, None if known is None else known.size
-    groups = None if known is None else known.groups
-    bias, bias_interval = told = _bias(problem, groups)
-    direction = _direction(problem, told, groups) if p <= ALPHA else None
+    held, groups = problem.rows.held, None if known is None else known.groups
+    bias, bias_interval = shown = _bias(problem, groups)
+    direction = _direction(problem, shown, groups) if p <= ALPHA else None
+    size = None if known is None else known.size
+    if size is not None and bias is not None and direction in ("high", "low"):
+        size = size.at_least(abs(bias))
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
@@ -124,7 +126,7 @@ def judge(
         direction=direction,
         bias=bias,
         bias_interval=bias_interval,
-        size=None if size is None else _with_bias(size, bias, direction),
+        size=None if size is None else size.value,
         interval=None if size is None else (size.low, size.high),
         balanced=held and balanced(problem.view.batch.given),
         scanned=known is None,
@@ -132,13 +134,6 @@ def judge(
         clusters_worth=problem.clusters_worth,
         impossible=_impossible(problem) if held else None,
     )
-
-
-def _with_bias(size: Size, bias: float | None, direction: Direction | None) -> float:
-    """Return how far predictions are off: by no less than their bias, where one is shown."""
-    if bias is None or direction not in ("high", "low"):
-        return size.value
-    return max(size.value, abs(bias) if size.high is None else min(abs(bias), size.high))
 
 
 def _impossible(problem: Problem) -> Impossible | None:
