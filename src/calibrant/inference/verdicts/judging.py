@@ -114,9 +114,7 @@ def judge(
     held, groups = problem.rows.held, None if known is None else known.groups
     bias, bias_interval = shown = _bias(problem, groups)
     direction = _direction(problem, shown, groups) if p <= ALPHA else None
-    size = None if known is None else known.size
-    if size is not None and bias is not None and direction in ("high", "low"):
-        size = size.at_least(abs(bias))
+    size = None if known is None else _with_bias(known.size, bias, direction)
     return Verdict(
         lens=problem.lens,
         subject=subject_of(problem),
@@ -134,6 +132,13 @@ def judge(
         clusters_worth=problem.clusters_worth,
         impossible=_impossible(problem) if held else None,
     )
+
+
+def _with_bias(size: Size | None, bias: float | None, direction: Direction | None) -> Size | None:
+    """Return how far predictions are off: by no less than their bias, where one is shown."""
+    if size is None or bias is None or direction not in ("high", "low"):
+        return size
+    return size.at_least(abs(bias))
 
 
 def _impossible(problem: Problem) -> Impossible | None:
