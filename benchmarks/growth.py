@@ -188,7 +188,8 @@ def calls() -> str:
     cells = null.Cells(order, np.zeros(0), 1.0)
     source = Source(data.probs, None, np.uint64(0), 0)
     weighed = data.rows.weights, 0, 0, None
-    scores = line.Line(np.ones(10), np.arange(1, 11), np.ones(10), np.ones(10), np.ones((2, 10)))
+    none = np.zeros(0)
+    scores = line.Line(none, none.astype(int), none, none, np.ones((2, 0)))
     tables = sums.Tables(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
     of_rows, cuts = np.zeros(10, np.int32), np.zeros((10, 2), np.int64)
     room, totals = null.Room.of(3, 3, 5), null.Totals.zeros(5)
@@ -196,14 +197,14 @@ def calls() -> str:
     outcomes = np.zeros((0, 5), np.int32)
     edges, seen = grid.edges(4), np.zeros(4, bool)
     counted = np.zeros((0, 5), np.int64)
-    none = 0, 0
+    span = 0, 0
     tasks = {
-        "grid: 4 arrays": lambda: grid._intervals(data.probs, 0, edges, none, of_rows, seen),
+        "grid: 4 arrays": lambda: grid._intervals(data.probs, 0, edges, span, of_rows, seen),
         "counts of events: 6 arrays": lambda: null._event_counts(
-            cuts, weighed, order, (np.uint64(0), keys), none, counted
+            cuts, weighed, order, (np.uint64(0), keys), span, counted
         ),
-        "sums: 7 arrays": lambda: sums._add_rows(data.rows, of_rows, none, 0, 1.0, tables),
-        "line: 11 arrays": lambda: line._walk_rows(scores, (0, 0, 0), outcomes, (0, True), known),
+        "sums: 7 arrays": lambda: sums._add_rows(data.rows, of_rows, span, 0, 1.0, tables),
+        "line: 11 arrays": lambda: line._walk_rows(scores, outcomes, (0, True), known),
         "null: 19 arrays": lambda: null._null_totals(
             data.rows, cells, source, (keys, 1.0), (0, 3), room, totals
         ),

@@ -175,9 +175,9 @@ def test_a_loop_of_links_is_a_sentence(tmp_path):
 
 
 def test_a_name_with_a_zero_byte_is_a_sentence(tmp_path):
-    with pytest.raises(ValueError, match=r"cannot be written: embedded null"):
+    with pytest.raises(ValueError, match=r"cannot be written: .*embedded null"):
         check_writable(tmp_path / "a\0b")
-    with pytest.raises(FileNotFoundError, match=r"cannot be one \(embedded null"):
+    with pytest.raises(FileNotFoundError, match=r"cannot be one \(.*embedded null"):
         as_path(f"{tmp_path}/a\0b")
 
 

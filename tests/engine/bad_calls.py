@@ -136,13 +136,11 @@ def pool(events, losses, cells=4):
     return line.pool(events, np.full(cells, 2.0), losses, 0, line.Pools.start(2))
 
 
-def walk_rows(span, outcomes, end=4):
+def walk_rows(outcomes, end=4):
     """Walk over four rows of two predictions."""
     rows = line.Line(np.ones(4), np.array([2, end]), np.array([0.2, 0.7]), *np.full((2, 2), 2.0))
     rows = rows._replace(decays=np.ones((1, 2)))
-    return line.walk_rows(
-        rows, span, outcomes, (1, True), arrays.blank(line.Walk, scales=1, size=2)
-    )
+    return line.walk_rows(rows, outcomes, (1, True), arrays.blank(line.Walk, scales=1, size=2))
 
 
 def source_of(probs=PROBS, table=None):
@@ -298,9 +296,9 @@ CALLS = {
     "tally, integers": lambda: line.tally(np.arange(3), np.arange(3) > 1),
     "tally, numbers for events": lambda: line.tally(PROBS[:, 0], PROBS[:, 1]),
     "tally, few events": lambda: line.tally(PROBS[:, 0], PROBS[1:, 1] > 0),
-    "walk_rows, few outcomes": lambda: walk_rows((0, 3), np.zeros((2, 2), np.int32)),
-    "walk_rows, rows beyond": lambda: walk_rows((0, 5), np.zeros((5, 2), np.int32)),
-    "walk_rows, ends beyond": lambda: walk_rows((0, 4), np.zeros((4, 2), np.int32), FAR),
+    "walk_rows, few outcomes": lambda: walk_rows(np.zeros((2, 2), np.int32)),
+    "walk_rows, many outcomes": lambda: walk_rows(np.zeros((5, 2), np.int32)),
+    "walk_rows, early ends": lambda: walk_rows(np.zeros((4, 2), np.int32), 3),
     "middle, little mass": lambda: line.middle(np.arange(3.0), np.ones(2)),
     # null
     "null_totals, few rows": lambda: null_totals(SHORT),

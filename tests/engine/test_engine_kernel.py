@@ -67,7 +67,9 @@ def in_python(kernel, types, arguments):
         leaf, name = next(chosen)
         if argument is None:
             return np.empty((0,) * len(leaf.shape), name)
-        return np.float64(argument) if leaf.types == ("f8",) else argument
+        if isinstance(argument, np.ndarray) or leaf.types != ("f8",):
+            return argument
+        return np.float64(argument)
 
     with np.errstate(all="ignore"):
         return kernel.function(*filled(arguments))

@@ -367,7 +367,9 @@ class Gathered(Cells):
 
     def prepare(self) -> None:
         """Work out what all replicates need, before there are threads."""
-        _ = self.order, self.mass, self.m == 2 and self.predictions
+        _ = self.order
+        if self.wanted:
+            _ = self.mass, self.m == 2 and self.predictions
 
     def blocks(self, entries: int = threads.ENTRIES) -> Iterator[tuple[int, int]]:
         """Cut the cells into spans of about so many probabilities, at least one cell."""

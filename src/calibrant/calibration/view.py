@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 EventProbs = Callable[[Batch], Floats]
 
 
+TIES = "ties"  # what a view remembers the different predictions of two outcomes as
+
+
 @final
 class Talk:
     """Questions to rows, each of which follows from the answers to those before.
@@ -169,6 +172,15 @@ class View:
         if key not in self._known:
             self._known[key] = make()
         return self._known[key]
+
+    def forget_rows(self) -> None:
+        """Drop what is as large as the rows at hand and soon found again: cells, and their order.
+
+        What else was remembered stays.
+        """
+        if self.rows.held:
+            self._cells.clear()
+            self._known.pop(TIES, None)
 
 
 def talks_of(views: Iterable[View]) -> list[Talk]:

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.engine.arrays import Array, Floats, Ints, Span, blank, expect_outcomes
+from calibrant.engine.arrays import Array, Floats, Ints, blank
 from calibrant.engine.kernel import b1, code, f8, i8, kernel, out
 from calibrant.engine.sums import cut
 
@@ -67,7 +67,10 @@ def _tally(keys, mass, events):
 
 
 class Line(NamedTuple):
-    """Rows sorted by the prediction of the event; groups of rows with the same one."""
+    """Rows sorted by the prediction of the event; groups of rows with the same one.
+
+    Some of the rows come at a time; those of the last group may go on.
+    """
 
     weights: Annotated[Floats, f8["n"]]  # of the sorted rows
     ends: Annotated[Ints, i8["groups"]]  # the row after the last one of each group
@@ -86,25 +89,24 @@ class Walk(NamedTuple):
     behind: Annotated[Floats, out(f8["scales size"])]  # sums over the groups before
 
 
-def walk_rows(
-    line: Line, span: Span, outcomes: NDArray[Any], how: tuple[int, bool], walk: Walk
-) -> None:
-    """Add a span of sorted rows, outcomes (rows, size); how : the event, and whether unbiased."""
-    expect_outcomes(outcomes, span, line.weights.size)
-    if line.ends[-1] != line.weights.size:
-        raise IndexError(f"`line.ends` must end with row {line.weights.size}.")
-    first = int(np.searchsorted(line.ends, span[0], side="right"))
-    _walk_rows(line, (first, *span), outcomes, how, walk)
+def walk_rows(line: Line, outcomes: NDArray[Any], how: tuple[int, bool], walk: Walk) -> None:
+    """Add the next rows, outcomes (rows, size); how : the event, and whether unbiased."""
+    n = line.weights.size
+    if len(outcomes) != n:
+        raise IndexError(f"`outcomes` must be of {n} rows; found {len(outcomes)}.")
+    if line.ends[-1] < n:
+        raise IndexError(f"`line.ends` must reach row {n}; found {line.ends[-1]}.")
+    _walk_rows(line, outcomes, how, walk)
 
 
-@kernel(Line, (i8, i8, i8), code["_ size"], (i8, b1), Walk)
-def _walk_rows(line, span, outcomes, how, walk):
-    g, start, stop = span
+@kernel(Line, code["n size"], (i8, b1), Walk)
+def _walk_rows(line, outcomes, how, walk):
+    g = 0
     event, unbiased = how
     events, own, high, low = walk.events, walk.own, walk.high, walk.low
-    for s in range(start, stop):
+    for s in range(outcomes.shape[0]):
         w = line.weights[s]
-        drawn = outcomes[s - start]
+        drawn = outcomes[s]
         for t in range(drawn.shape[0]):
             events[t] += w * (drawn[t] == event)
         if s + 1 < line.ends[g]:

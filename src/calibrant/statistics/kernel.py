@@ -145,7 +145,7 @@ class KernelMiscalibration(Statistic):
                 f"`distance` must be 'euclidean' for a Gaussian kernel of {m} outcomes: that of the"
                 " total variation is not positive definite."
             )
-        sample = view.remember("kernel sample", lambda: Sample.of(view.data))
+        sample = view.remember("kernel sample", lambda: Sample.of(view))
         scales = [
             chosen.amount * (self._median(view, sample) if chosen.of_median else 1.0)
             for chosen in parse_bandwidths(self.bandwidth)
@@ -155,11 +155,11 @@ class KernelMiscalibration(Statistic):
 
     def _median(self, view: View, sample: Sample) -> float:
         """Return the median distance, which statistics of one call share."""
-        exactly = sample.rows.size <= FULL or self.form == "full"
+        exactly = sample.size <= FULL or self.form == "full"
         distance = DISTANCES[self.distance]
         median: float = view.remember(
             ("median distance", distance, exactly),
-            lambda: median_distance(sample.points, distance, sample.event, exactly=exactly),
+            lambda: median_distance(sample, distance, exactly=exactly),
         )
         if median > 0:
             return median
@@ -171,12 +171,12 @@ class KernelMiscalibration(Statistic):
     def _compressed(self, pairs: Pairs) -> bool:
         if self.form != "auto":
             return self.form == "low-rank"
-        return pairs.sample.rows.size > FULL and not pairs.on_a_line
+        return pairs.sample.size > FULL and not pairs.on_a_line
 
     def _form(self, pairs: Pairs) -> Form:
         if self._compressed(pairs):
             return LowRankForm.of(pairs, self.rank, self.seed)
-        return LineForm.of(pairs) if pairs.on_a_line else FullForm.of(pairs)
+        return LineForm(pairs) if pairs.on_a_line else FullForm.of(pairs)
 
     def __str__(self) -> str:
         scales = ", ".join(str(chosen) for chosen in parse_bandwidths(self.bandwidth))
@@ -227,19 +227,16 @@ def _bandwidth(value: Any) -> Bandwidth:
     return Bandwidth(float(positive("bandwidth", value)), of_median=False)
 
 
-def median_distance(points: Any, distance: int, event: int | None, *, exactly: bool) -> float:
+def median_distance(sample: Sample, distance: int, *, exactly: bool) -> float:
     """Return the median distance of all ordered pairs of rows, i = j too.
 
     For two outcomes it is exact for any number of rows; for more, where not `exactly`, it is
     that of `SAMPLE` rows, spread evenly over all as sorted by a hash of the prediction.
     """
-    if event is not None:
-        values, group = np.unique(points.probs[:, event], return_inverse=True)
-        mass: Floats = np.bincount(group, points.weights).astype(np.float64)
-        width = float(engine.line.middle(values, mass))
+    if sample.event is not None:
+        width = float(engine.line.middle(sample.ties.values, sample.ties.mass))
         return width * np.sqrt(2.0) if distance == engine.pairs.EUCLIDEAN else width
-    if not exactly:
-        points = _sampled(points)
+    points = sample.points if exactly else _sampled(sample.points)
     return float(engine.median.median_distance(points, distance))
 
 

@@ -15,9 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant import engine
+from calibrant.calibration import View
 from calibrant.engine import threads
-from calibrant.predictions import Predictions
-from calibrant.statistics.statistic import Array, Floats, Outcomes, RowSums, Sums, spans, unit_for
+from calibrant.statistics.statistic import (
+    Array,
+    Floats,
+    Outcomes,
+    RowSums,
+    Sums,
+    Ties,
+    spans,
+    unit_for,
+)
 
 Whole = NDArray[np.int64]
 T = TypeVar("T")
@@ -30,35 +39,66 @@ KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sample:
     """The rows that count: those of positive weight."""
 
     n: int  # of all rows
-    rows: Whole  # (k,) the numbers of those that count
-    points: Any  # engine.pairs.Points: their predictions, and weights
-    event: int | None  # the outcome of two that the problem is about
+    rows: Whole | None  # (k,) the numbers of those that count; None if all do
+    view: View  # of these
 
     @classmethod
-    def of(cls, data: Predictions) -> Self:
-        """Take the rows of positive weight; of two outcomes the event tells the other."""
-        rows = np.flatnonzero(data.weights > 0)
-        probs = np.ascontiguousarray(data.probs if rows.size == data.n else data.probs[rows])
-        if data.event is not None:
-            events = probs[:, data.event].astype(np.float64)
-            both = (events, 1.0 - events) if data.event == 0 else (1.0 - events, events)
-            probs = np.stack(both, axis=1)
-        return cls(data.n, rows, engine.pairs.Points(probs, data.weights[rows].copy()), data.event)
+    def of(cls, view: View) -> Self:
+        """Take the rows of positive weight."""
+        data, held = view.data, view.data.weights > 0
+        if held.all():
+            return cls(data.n, None, view)
+        rows = np.flatnonzero(held)
+        return cls(data.n, rows, View.of(data.take(rows)))
 
     @property
+    def size(self) -> int:
+        """The number of rows that count."""
+        return self.view.data.n
+
+    @property
+    def event(self) -> int | None:
+        """The outcome of two that the problem is about."""
+        return self.view.event
+
+    @property
+    def weights(self) -> Floats:
+        """Their weights (k,)."""
+        return np.asarray(self.view.data.weights)
+
+    @cached_property
     def mass(self) -> float:
         """The weight of all rows."""
-        return float(self.points.weights.sum())
+        return float(self.weights.sum())
+
+    @cached_property
+    def points(self) -> Any:
+        """Their predictions and weights; of two outcomes the event tells the other."""
+        probs = np.ascontiguousarray(self.view.data.probs)
+        if self.event is not None:
+            events = probs[:, self.event].astype(np.float64)
+            both = (events, 1.0 - events) if self.event == 0 else (1.0 - events, events)
+            probs = np.stack(both, axis=1)
+        return engine.pairs.Points(probs, self.weights)
+
+    @property
+    def ties(self) -> Ties:
+        """The different predictions of the event of two outcomes, and the rows of each."""
+        return Ties.of(self, self.view)
 
     @property
     def probs(self) -> Floats:
         """Their predictions in float64."""
         return np.asarray(self.points.probs, np.float64)
+
+    def numbers(self, rows: Whole) -> Whole:
+        """Return the numbers of some of them among all rows."""
+        return rows if self.rows is None else np.asarray(self.rows[rows])
 
 
 @final
@@ -87,7 +127,7 @@ class Pairs:
     @property
     def own(self) -> Floats:
         """How often each row is paired with its own prediction and label (k,)."""
-        weights = self.sample.points.weights
+        weights = self.sample.weights
         return np.asarray(weights * (weights - 1) if self.unbiased else weights**2)
 
     def decays(self, values: Floats) -> Floats:
@@ -118,8 +158,8 @@ class Pairs:
 
     def _line_spread(self) -> float:
         """Return what `engine.pairs.spread` does, for two outcomes and exponential kernels."""
-        probs, weights = self.sample.points
-        values, group = np.unique(probs[:, self.sample.event], return_inverse=True)
+        values, group = self.sample.ties.values, self.sample.ties.cells.of_rows
+        weights = self.sample.weights
         variances = values * (1.0 - values)
         sums = np.bincount(group, weights**2) * variances
         squares = np.bincount(group, weights**4) * variances**2
@@ -134,36 +174,35 @@ class Pairs:
 class LineForm:
     """Two outcomes and exponential kernels: one sweep over sorted predictions."""
 
-    rows: Whole  # (k,) numbers of the rows, sorted by the prediction of the event
-    line: Any  # engine.line.Line: the sorted rows
-    event: int  # the outcome that the predictions are of
-    unbiased: bool  # whether no row is paired with itself
-
-    @classmethod
-    def of(cls, pairs: Pairs) -> Self:
-        """Sort the rows."""
-        sample = pairs.sample
-        event = sample.event or 0
-        p = sample.points.probs[:, event]
-        order = np.argsort(p, kind="stable")
-        p, weights = p[order], sample.points.weights[order]
-        ends = np.append(np.flatnonzero(np.diff(p)) + 1, p.size)
-        mass = np.add.reduceat(weights, np.append(0, ends[:-1]))
-        values = p[ends - 1]
-        line = engine.line.Line(weights, ends, values, mass, pairs.decays(values))
-        return cls(sample.rows[order], line, event, pairs.unbiased)
+    pairs: Pairs
 
     most = 512  # the largest number of replicates of a batch
 
     def sums(self, outcomes: Outcomes) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
-        walk = engine.arrays.blank(
-            engine.line.Walk, scales=len(self.line.decays), size=outcomes.size
-        )
-        for span in spans(self.rows.size, outcomes.size):
-            drawn = outcomes.of(self.rows[span[0] : span[1]])
-            engine.line.walk_rows(self.line, span, drawn, (self.event, self.unbiased), walk)
+        sample, kernel = self.pairs.sample, self.pairs.kernel
+        walk = engine.arrays.blank(engine.line.Walk, scales=kernel.scales.size, size=outcomes.size)
+        how = sample.ties.event, self.pairs.unbiased
+        order = sample.ties.cells.order
+        for first, last in spans(sample.size, outcomes.size):
+            rows = order.rows[first:last]
+            drawn = outcomes.of(sample.numbers(rows))
+            engine.line.walk_rows(self._part(first, last, sample.weights[rows]), drawn, how, walk)
         return np.asarray(2 * (walk.high + walk.low))
+
+    def _part(self, first: int, last: int, weights: Floats) -> Any:
+        """Return some of the sorted rows, and the groups that they are in."""
+        ties = self.pairs.sample.ties
+        ends = ties.cells.order.starts[1:]
+        groups = slice(
+            int(np.searchsorted(ends, first, side="right")),
+            int(np.searchsorted(ends, last, side="left")) + 1,
+        )
+        values = ties.values[groups.start : groups.stop + 1]  # and the one after these
+        here = groups.stop - groups.start
+        decays = np.ascontiguousarray(self.pairs.decays(values)[:, :here])
+        mass = ties.mass[groups]
+        return engine.line.Line(weights, ends[groups] - first, values[:here], mass, decays)
 
 
 @final
@@ -185,7 +224,7 @@ class FullForm:
     def of(cls, pairs: Pairs) -> Self:
         """Add up the predictions."""
         sample, kernel = pairs.sample, pairs.kernel
-        probs, weights = sample.probs, sample.points.weights
+        probs, weights = sample.probs, sample.weights
         alone = kernel.scales.size * weights  # of a row and itself
         g = engine.pairs.weighted_means(sample.points, kernel) * weights[:, None]
         if pairs.unbiased:
@@ -207,7 +246,8 @@ class FullForm:
         entries = engine.arrays.blank(engine.pairs.Words, size=outcomes.size)
         for first in range(0, self.table.shape[0], engine.pairs.BLOCK):
             block = slice(first, first + engine.pairs.BLOCK)
-            drawn = outcomes.of(self.sample.rows[block])
+            rows = np.arange(self.sample.size)[block]
+            drawn = outcomes.of(self.sample.numbers(rows))
             engine.pairs.sort_outcomes(drawn, first, matching)
             engine.pairs.add_entries(self.table[block], drawn, entries)
         alike = engine.pairs.matches(self.sample.points, self.kernel, self.unit, matching)
@@ -248,7 +288,7 @@ class LowRankForm(RowSums):
 
     def _over_rows(self, work: Callable[[int, int], T]) -> list[T]:
         """Return what work gives for spans of rows, on several threads."""
-        return threads.run(work, threads.blocks(self.pairs.sample.rows.size, TOGETHER))
+        return threads.run(work, threads.blocks(self.pairs.sample.size, TOGETHER))
 
     def _averages(self, first: int, last: int) -> tuple[Floats, float]:
         """Return what some rows add to `expected` and to `alone`."""
@@ -281,9 +321,9 @@ class LowRankForm(RowSums):
 
     def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
         """Add the features of rows to those of their outcomes."""
-        rows = self.pairs.sample.rows
-        start, stop = np.searchsorted(rows, (first, last))
-        if stop - start < last - first:
+        rows, start, stop = self.pairs.sample.rows, first, last
+        if rows is not None:
+            start, stop = np.searchsorted(rows, (first, last)).tolist()
             outcomes = outcomes[rows[start:stop] - first]
         units, alone = self._features(start, stop)
         engine.landmarks.add_features(units, outcomes, sums[0])

@@ -103,12 +103,15 @@ class Cox(Statistic):
 
     def prepare(self, view: View) -> Evaluate:
         ties = Ties.of(self, view)
-        factors = np.stack((*_scores(ties), sign_of_miss(ties.values)))
+        factors, missed = _scores(ties), sign_of_miss(ties.values)
+        if missed.any():
+            factors = np.stack((*factors, missed))
 
         def evaluate(block: Block) -> Floats:
-            level, spread, wrong = ties.sums(block, factors)
+            level, spread, *wrong = ties.sums(block, factors)
             with np.errstate(over="ignore"):
-                return np.where(wrong > 0.0, inf, level * level + spread * spread)
+                found = level * level + spread * spread
+            return np.where(wrong[0] > 0.0, inf, found) if wrong else found
 
         return evaluate
 
@@ -191,12 +194,12 @@ class Neyman(Statistic):
         binned = _binned(ties)
         cells = view.cells(FromFunction(partial(bin_of, ties.event, binned.edges)))
         factors = np.concatenate((directions(binned), sign_of_miss(binned.edges)[None]))
-        degrees = _degrees(factors[:-1])
+        degrees, predicted = _degrees(factors[:-1]), cells.predictions[:, ties.event]
 
         def evaluate(block: Block) -> Floats:
             sums = np.zeros((len(factors), block.size))
             events = block.events(cells, 0, cells.n_cells)
-            engine.line.add_residuals(events, cells.predictions[:, ties.event], factors, sums)
+            engine.line.add_residuals(events, predicted, factors, sums)
             with np.errstate(over="ignore"):
                 reached = np.cumsum(sums[:-1] ** 2, axis=0)
             found = [_standard(reached[k - 1], df) for k, df in degrees]

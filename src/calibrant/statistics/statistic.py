@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.calibration import Block, Gathered, View, observed
+from calibrant.calibration.view import TIES
 from calibrant.checks.parameters import brief, short
 from calibrant.engine import threads
 from calibrant.engine.arrays import Replicates
@@ -275,7 +276,7 @@ class Ties:
     event: int  # the outcome that the problem is about
 
     @classmethod
-    def of(cls, statistic: Statistic, view: View) -> Self:
+    def of(cls, statistic: object, view: View) -> Self:
         """Sort the rows of a problem of two outcomes by their predictions; refuse another one."""
         event = view.event
         if event is None:
@@ -284,7 +285,8 @@ class Ties:
                 f" {view.m}. Look through a lens such as `TopLabel()` or `Marginal(…)`."
             )
         _ = view.data  # rows elsewhere refuse, before they are read for their values
-        return cls(view.cells(BY_EVENT[event]), event)
+        found: Self = view.remember(TIES, lambda: cls(view.cells(BY_EVENT[event]), event))
+        return found
 
     @cached_property
     def _tallied(self) -> tuple[Floats, Floats, Floats]:
@@ -327,7 +329,7 @@ class Ties:
         """Number of events that were predicted up to each value (cells,)."""
         return np.asarray(engine.line.running_totals(self.mass * self.values))
 
-    @cached_property
+    @property
     def variance(self) -> Floats:
         """Variance of the weight of the events at each value, if calibrated (cells,).
 

@@ -304,6 +304,8 @@ def judged(
     """
     tested = [_tested(problem, statistics) for problem in problems]
     found, ece = _found(problems, tested, plan, with_ece=with_ece)
+    for problem in problems:
+        problem.view.forget_rows()
     weights = [omnibus_weights(s) if statistics is None else np.ones(len(s)) for s in tested]
     families = [(np.array(v), null, w) for (v, null), w in zip(found, weights, strict=True)]
     pvalues, evidence = together(families, _implies_all(problems))
