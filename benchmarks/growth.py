@@ -191,7 +191,7 @@ def calls() -> str:
     scores = line.Line(np.ones(10), np.arange(1, 11), np.ones(10), np.ones(10), np.ones((2, 10)))
     tables = sums.Tables(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
     of_rows, cuts = np.zeros(10, np.int32), np.zeros((10, 2), np.int64)
-    room, totals = null.Room.of(3, 3, 5), null.Totals.zeros(5)
+    scratch, totals = null.Scratch.of(3, 3, 5), null.Totals.zeros(5)
     known = blank(line.Walk, scales=2, size=5)
     outcomes = np.zeros((0, 5), np.int32)
     edges, seen = grid.edges(4), np.zeros(4, bool)
@@ -205,7 +205,7 @@ def calls() -> str:
         "sums: 7 arrays": lambda: sums._add_rows(data.rows, of_rows, none, 0, 1.0, tables),
         "line: 11 arrays": lambda: line._walk_rows(scores, (0, 0, 0), outcomes, (0, True), known),
         "null: 19 arrays": lambda: null._null_totals(
-            data.rows, cells, source, (keys, 1.0), (0, 3), room, totals
+            data.rows, cells, source, (keys, 1.0), (0, 3), scratch, totals
         ),
     }
     best = {

@@ -50,10 +50,10 @@ def false_alarm(name, n, seed, until=np.inf):
 
 def _of_classes(pool, rows, labels, until):
     state, bets = State.start(), ClassBets.start(pool.shape[1])
-    room = np.empty((PORTION, pool.shape[1]))  # one for all portions: new memory takes its time
+    buffer = np.empty((PORTION, pool.shape[1]))  # one for all portions: new memory takes its time
     for k in range(0, rows.size, PORTION):
         part = rows[k : k + PORTION]
-        probs = np.take(pool, part, axis=0, out=room[: part.size], mode="clip")
+        probs = np.take(pool, part, axis=0, out=buffer[: part.size], mode="clip")
         traces = bet_on_classes(probs, labels[k : k + PORTION], state, bets, 0.0)
         if (traces.log_wealth >= LIMIT).any():
             return True

@@ -225,6 +225,6 @@ def test_thresholds_in_python_are_those_of_the_compiled_loop(dtype):
     probs = np.random.default_rng(0).dirichlet(np.ones(5), 20).astype(dtype)
     expected = engine.draws.event_cuts(probs, np.array([2]))
     for i in range(20):
-        cuts = engine.draws.thresholds_room(5)
+        cuts = engine.draws.thresholds_scratch(5)
         engine.draws.thresholds(probs, i, cuts)
         assert cuts[1:3].tolist() == expected[i].tolist()

@@ -223,12 +223,12 @@ def test_a_distance_of_the_user_that_is_a_built_in_one(resampler, weights):
                 np.testing.assert_array_equal(found, plain(data, own, resampler))
 
 
-@pytest.mark.parametrize("room", [1, 7, 64, 1 << 21])
-def test_blocks_of_a_users_distance_change_no_bit(room, monkeypatch):
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 21])
+def test_blocks_of_a_users_distance_change_no_bit(block, monkeypatch):
     data = make(80, 4, weights="zeros")
     statistic = ExpectedMiscalibration(EqualWidth(5), own_total_variation)
     whole = fast(data, statistic, Exact(), size=30)
-    monkeypatch.setattr("calibrant.statistics.miscalibration.ROOM", room)
+    monkeypatch.setattr("calibrant.statistics.miscalibration.BLOCK", block)
     np.testing.assert_array_equal(fast(data, statistic, Exact(), size=30), whole)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.engine import arrays, draws, threads
 from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Rows, Source, Span
-from calibrant.engine.draws import ROOM, draw_row
+from calibrant.engine.draws import SCRATCH, draw_row
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, code, f8, i8, kernel, out, u8
 from calibrant.engine.sums import EXACT, add_limbs_at, whole
@@ -117,14 +117,14 @@ def class_counts(
     arrays.expect_weights(rows)
     _expect_cells(cells, offsets)
     found = np.zeros((int(offsets[-1]), replicates.size))
-    keys, room = draws.replicate_keys(source.key, replicates), draws.room(m, replicates.size)
-    _class_counts(rows, cells, offsets, draws.checked(source, cells.shape[1]), keys, room, found)
+    keys, scratch = draws.replicate_keys(source.key, replicates), draws.scratch(m, replicates.size)
+    _class_counts(rows, cells, offsets, draws.checked(source, cells.shape[1]), keys, scratch, found)
     return found
 
 
-@kernel(Rows, code["n m"], i8["m+1"], Source, u8["size"], ROOM, out(f8["slots size"]))
-def _class_counts(rows, cells, offsets, source, keys, room, out):
-    cuts, u, labels = room
+@kernel(Rows, code["n m"], i8["m+1"], Source, u8["size"], SCRATCH, out(f8["slots size"]))
+def _class_counts(rows, cells, offsets, source, keys, scratch, out):
+    cuts, u, labels = scratch
     for i in range(rows.probs.shape[0]):
         draw_row(source, i, keys, cuts, u, labels)
         w = rows.weights[i * rows.step]

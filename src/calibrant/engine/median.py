@@ -120,7 +120,7 @@ def _count_pairs(pairs, span, at, mass):
             mass[i & 1, at[i]] += w * weights[pairs.first + i]
 
 
-@kernel(Pairs, SPAN, out(i8["room"]), out(f8["room"]), returns=i8)
+@kernel(Pairs, SPAN, out(i8["capacity"]), out(f8["capacity"]), returns=i8)
 def _collect_pairs(pairs, span, bits, mass):
     weights = pairs.points.weights
     count = 0

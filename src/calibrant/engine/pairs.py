@@ -50,7 +50,7 @@ class Points(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Rows and the columns that each is compared with, and room for one row of the table."""
+    """Rows and the columns that each is compared with, and scratch for one row of the table."""
 
     points: Points
     columns: Annotated[Floats, f8["m width"]]

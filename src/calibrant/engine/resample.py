@@ -100,7 +100,7 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
         raise IndexError("`event` must be one of two outcomes: of each row, or one for all.")
     classes = None if event is None else event.astype(np.int64, copy=False)
     source = draws.checked(drawn.source, m if event is None else None)
-    room, scale = draws.thresholds_room(source.probs.shape[1]), 1.0 / unit_of(rows)
+    scratch, scale = draws.thresholds_scratch(source.probs.shape[1]), 1.0 / unit_of(rows)
 
     def totals(group: slice, keys: Keys) -> Totals:
         some = drawn.times[group]
@@ -108,7 +108,7 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
         times[:, : len(some)] = some.T
 
         def fill(span: Span, sums: Sums) -> None:
-            _redraw(rows, cells.order, span, source, (classes, times, keys, scale), room, sums)
+            _redraw(rows, cells.order, span, source, (classes, times, keys, scale), scratch, sums)
 
         weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
         return _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))[0]

@@ -158,9 +158,9 @@ def grow(rows: Rows, columns: Span, min_size: float, *, medians: bool) -> Tree:
     points = Points.of(rows, columns, unit_of(rows))
     members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
-    room = np.empty((5, count)), np.empty_like(members)
+    scratch = np.empty((5, count)), np.empty_like(members)
     values = np.empty((2, n if medians else 0))
-    size = _grow(points, min_size, values, room, tree)
+    size = _grow(points, min_size, values, scratch, tree)
     return Tree(tree.nodes[:size], tree.thresholds[:size], members)
 
 
@@ -260,8 +260,8 @@ def split(points, rows, span, cut_at, buffer):
 
 
 @kernel(Points, f8, out(f8["2 _"]), (out(f8["5 columns"]), out(index["n"])), Tree, returns=i8)
-def _grow(points, min_size, values, room, tree):
-    moments, buffer = room
+def _grow(points, min_size, values, scratch, tree):
+    moments, buffer = scratch
     nodes, thresholds, rows = tree
     start = np.int64(0)  # a plain 0 has a type of its own, for which all would be compiled again
     stop = rows.shape[0]

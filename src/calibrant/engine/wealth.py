@@ -11,9 +11,9 @@ from typing import Annotated, NamedTuple
 from calibrant.engine.arrays import Array, Floats, Ints, blank, within
 from calibrant.engine.bets import Bets, Plan, event_bet
 from calibrant.engine.change import Change, add_row
-from calibrant.engine.class_bets import ClassBets, ClassRoom, class_bet, normalised
+from calibrant.engine.class_bets import ClassBets, ClassScratch, class_bet, normalised
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, real, u1
-from calibrant.engine.record import ROOM, Record, note
+from calibrant.engine.record import CAPACITY, Record, note
 
 
 class Totals(NamedTuple):
@@ -39,7 +39,7 @@ class Traces(NamedTuple):
 
     @classmethod
     def start(cls, n: int) -> "Traces":
-        """Return room for n rows."""
+        """Return empty traces for n rows."""
         return blank(cls, n=n)
 
 
@@ -63,7 +63,7 @@ def bet_on_event(p: Floats, occurred: Array, state: State, limit: float) -> Trac
     limit : of M, at which the detector stops; 0 for no detector
     """
     within("occurred", occurred, 2)
-    within("state.record.filled", state.record.filled, ROOM)
+    within("state.record.filled", state.record.filled, CAPACITY)
     _expect_probabilities(p)
     traces = Traces.start(p.size)
     _bet_on_event(p, occurred, state, Plan.start(), limit, traces)
@@ -75,11 +75,11 @@ def bet_on_classes(
 ) -> Traces:
     """Add rows of several classes: predictions (n, m) and labels (n,)."""
     within("labels", labels, probs.shape[1])
-    within("state.record.filled", state.record.filled, ROOM)
+    within("state.record.filled", state.record.filled, CAPACITY)
     _expect_probabilities(probs)
     traces = Traces.start(len(labels))
-    room = ClassRoom.start(probs.shape[1])
-    _bet_on_classes(probs, labels, state, of_classes, (Plan.start(), room), limit, traces)
+    scratch = ClassScratch.start(probs.shape[1])
+    _bet_on_classes(probs, labels, state, of_classes, (Plan.start(), scratch), limit, traces)
     return traces
 
 
@@ -122,19 +122,19 @@ def _bet_on_event(p, occurred, state, plan, limit, traces):
         traces.changed[i] = totals.changed[0]
 
 
-@kernel(real["n m"], i4["n"], State, ClassBets, (Plan, ClassRoom), f8, Traces)
-def _bet_on_classes(probs, labels, state, of_classes, rooms, limit, traces):
+@kernel(real["n m"], i4["n"], State, ClassBets, (Plan, ClassScratch), f8, Traces)
+def _bet_on_classes(probs, labels, state, of_classes, plan_and_scratch, limit, traces):
     totals, bets, change, record = state
-    plan, room = rooms
+    plan, scratch = plan_and_scratch
     for i in range(probs.shape[0]):
-        top = normalised(probs[i], room)
-        p, happened = room.probs[top], int(labels[i] == top)
+        top = normalised(probs[i], scratch)
+        p, happened = scratch.probs[top], int(labels[i] == top)
         factor = 1.0
-        if room.probs[labels[i]] <= 0.0:
+        if scratch.probs[labels[i]] <= 0.0:
             factor = inf
         elif p < 1.0:
             of_event = event_bet(p, happened, bets, plan)
-            factor = class_bet(labels[i], top, of_event, of_classes, plan, room)
+            factor = class_bet(labels[i], top, of_event, of_classes, plan, scratch)
         add_up(p, happened, factor, totals)
         note(p, happened, record)
         if totals.changed[0] < limit and p < 1.0:
