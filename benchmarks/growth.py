@@ -185,11 +185,11 @@ def calls() -> str:
     data = data_of(10, 3)
     keys = replicate_keys(np.uint64(0), Replicates(0, 5))
     order = Order(np.zeros(10, np.int32), np.zeros(1, np.int64))
-    cells = null.Cells(order, np.zeros(0), 1.0)
+    cells = null.SortedCells(order, np.zeros(0), 1.0)
     source = Source(data.probs, None, np.uint64(0), 0)
     weighed = data.rows.weights, 0, 0, None
     scores = line.Line(np.ones(10), np.arange(1, 11), np.ones(10), np.ones(10), np.ones((2, 10)))
-    tables = sums.Tables(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
+    tables = sums.FloatSums(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
     of_rows, cuts = np.zeros(10, np.int32), np.zeros((10, 2), np.int64)
     scratch, totals = null.Scratch.of(3, 3, 5), null.Totals.zeros(5)
     known = blank(line.Walk, scales=2, size=5)

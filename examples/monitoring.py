@@ -25,7 +25,7 @@ from monitoring_streams import CURVES, DEVIATIONS, NEVER, first, first_row, stre
 from scipy.stats import norm
 
 import calibrant as cal
-from calibrant.engine.wealth import State, bet_on_event
+from calibrant.engine.wealth import EventState, bet_on_event
 from calibrant.monitor.bias import interval
 from calibrant.monitor.starts import find_start
 
@@ -112,7 +112,7 @@ def table_of_changes(options, each):
 def false_change(limit, seed):
     """Return the rows to a false alarm of the detector."""
     rng = np.random.default_rng([3, seed])
-    state, rows = State.start(), 0
+    state, rows = EventState.start(), 0
     while True:
         p = rng.beta(1, 2, 20_000)
         over = bet_on_event(p, (rng.random(p.size) < p).astype(np.uint8), state, limit).changed
@@ -138,7 +138,7 @@ def covered(name, start, seed, more=60_000):
     row = first_row(p, y, lambda traces: alarmed(traces) | (traces.changed >= 1e6), 1e6)
     if row == NEVER or row < start:
         return None
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p[: row + 1], y[: row + 1], state, 0.0)
     low, high = find_start(state.record).interval
     return low <= start <= high, high - low + 1, row - start + 1
@@ -199,7 +199,7 @@ def table_of_speeds(_options, _each):
     y = (rng.random(p.size) < p).astype(np.uint8)
     for limit, name in ((0.0, "test"), (1e9, "test and detector")):
         began = time.process_time()
-        bet_on_event(p, y, State.start(), limit)
+        bet_on_event(p, y, EventState.start(), limit)
         print(
             f"{name:18} {p.size / (time.process_time() - began):12,.0f} rows a second of CPU time"
         )

@@ -174,7 +174,7 @@ def test_kernels_let_other_threads_run():
     done = threading.Event()
     probs = np.random.default_rng(0).dirichlet(np.ones(30), 3000)
     points = engine.pairs.Points(probs, np.ones(3000))
-    chosen = engine.pairs.Kernel(0, 0, np.ones(1))
+    chosen = engine.pairs.KernelSum(0, 0, np.ones(1))
     pairs = engine.pairs.Pairs.of(points, np.ascontiguousarray(probs.T), chosen)
 
     def work():

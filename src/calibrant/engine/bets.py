@@ -30,7 +30,7 @@ FLOOR = 1e-100  # of weights: nothing underflows
 STEEP = 10.0  # the largest shift of a curve
 
 
-class Plan(NamedTuple):
+class BetPlan(NamedTuple):
     """What bets are made of, and scratch memory for the factors of a row."""
 
     offsets: Annotated[Floats, out(f8["offsets"])]  # factors of the odds
@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     gain: Annotated[Floats, out(f8["knots"])]  # scratch: covariances with a curve's height
 
     @classmethod
-    def start(cls) -> "Plan":
+    def start(cls) -> "BetPlan":
         """Return the bets as they are named above."""
         lengths = {"offsets": 7, "slopes": 7, "shifts": 7, "lines": 49, "knots": KNOTS}
         plan = blank(cls, dense=len(DENSE), sparse=len(SPARSE), **lengths)

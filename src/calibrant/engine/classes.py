@@ -18,7 +18,7 @@ from calibrant.engine.sums import EXACT, add_limbs_at, whole
 Limbs = Ints  # (3, all cells), as those of `engine.sums`
 
 
-class Tables(NamedTuple):
+class ClassSums(NamedTuple):
     """Weight of every cell, and limbs of the sum of predictions."""
 
     mass: Annotated[Floats, out(f8["slots"])]
@@ -33,7 +33,7 @@ def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[Array, Floats, 
     k = edges.size - 1
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
 
-    def work(span: Span, tables: Tables) -> None:
+    def work(span: Span, tables: ClassSums) -> None:
         _class_boxes(rows, span, 1.0 / unit, edges, cells, arrays.zeros((4, m)), tables)
 
     return cells, *_added(rows, m * k, work)
@@ -59,7 +59,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     """Add up tables over blocks of rows; few blocks, since tables may be large."""
 
     def add(*span: int) -> tuple[Floats, Limbs]:
-        tables = arrays.blank(Tables, slots=size)
+        tables = arrays.blank(ClassSums, slots=size)
         work(span, tables)
         return tables.mass, whole(tables.limbs)
 
@@ -68,7 +68,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     return np.sum(mass, axis=0), np.sum(limbs, axis=0)
 
 
-@kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), Tables)
+@kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), ClassSums)
 def _class_boxes(rows, span, scale, edges, cells, low, tables):
     """Find the interval of every entry and add it up.
 
@@ -99,7 +99,7 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
             tables.limbs[s, j * k] += low[s, j]
 
 
-@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, Tables)
+@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, ClassSums)
 def _class_sums(rows, scale, offsets, cells, span, tables):
     for i in range(span[0], span[1]):
         w = rows.weights[i * rows.step]

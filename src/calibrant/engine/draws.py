@@ -257,7 +257,7 @@ def event_probs(probs: Array, event: Array) -> Floats:
     return np.asarray((cuts[:, 1] - cuts[:, 0]) / ONE)
 
 
-class Outcomes(NamedTuple):
+class OutcomeSource(NamedTuple):
     """What outcomes are drawn from: a source, or, of two outcomes, which u draw the event."""
 
     source: Source
@@ -265,7 +265,7 @@ class Outcomes(NamedTuple):
     event: int = 0
 
 
-def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
+def draw_rows(outcomes: OutcomeSource, rows: Array, replicates: Replicates) -> Array:
     """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size).
 
     They are bytes if all outcomes are, so that those of many rows stay in the processor's cache.

@@ -15,7 +15,7 @@ from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, within, zeros
 from calibrant.engine.draws import GOLDEN, mix
 from calibrant.engine.kernel import SPAN, code, f8, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
+from calibrant.engine.pairs import KernelSum, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 ABREAST = 16  # rows that are hashed together
@@ -76,7 +76,7 @@ def choose(probs: Floats, rank: int, seed: int) -> Ints:
     return kept[:rank]
 
 
-def place(probs: Floats, chosen: Kernel) -> Landmarks:
+def place(probs: Floats, chosen: KernelSum) -> Landmarks:
     """Make landmarks of predictions (rank, m), less those that others already stand for."""
     rank = len(probs)
     columns = np.ascontiguousarray(probs.T, np.float64)
@@ -124,7 +124,7 @@ def solve(factor, values):
     return total
 
 
-def unit_for(weights: Floats, chosen: Kernel) -> float:
+def unit_for(weights: Floats, chosen: KernelSum) -> float:
     """Return the unit of features: a row's, times its weight, are at most 2^28 of it.
 
     The squared length of a row's features is at most its kernel with itself, and four numbers of
@@ -141,7 +141,7 @@ class Features(NamedTuple):
     own: Annotated[Floats, out(f8["n"])]  # the kernel of each row and itself
 
 
-def see(points: Points, landmarks: Landmarks, chosen: Kernel, unit: float) -> Features:
+def see(points: Points, landmarks: Landmarks, chosen: KernelSum, unit: float) -> Features:
     """Return the features of rows."""
     n, rank = len(points.probs), landmarks.columns.shape[1]
     found = Features(zeros((n, rank), np.int32), np.empty(n))

@@ -33,7 +33,7 @@ SIGNED = 12.0  # adding and subtracting it rounds numbers from -4 to 4 to a mult
 WEIGHED = f8["_"], i8, i8, optional(i8["n"])  # weights, step, first and numbers of `Rows`
 
 
-class Cells(NamedTuple):
+class SortedCells(NamedTuple):
     """Rows sorted by cell, the weight of each cell, and that of all."""
 
     order: Order
@@ -63,7 +63,7 @@ class Scratch(NamedTuple):
 
 
 def null_totals(
-    rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: Span
+    rows: Rows, cells: SortedCells, source: Source, replicates: Replicates, wanted: Span
 ) -> Totals:
     """Return the totals of all cells, a draw for each row and replicate: norms range(*wanted)."""
     n, m = rows.probs.shape
@@ -78,7 +78,7 @@ def null_totals(
     return totals
 
 
-@kernel(Rows, Cells, Source, (u8["size"], f8), SPAN, Scratch, Totals)
+@kernel(Rows, SortedCells, Source, (u8["size"], f8), SPAN, Scratch, Totals)
 def _null_totals(rows, cells, source, block, wanted, scratch, totals):
     keys, scale = block
     few = scratch.labels.shape[0]
@@ -319,7 +319,7 @@ class Squares(NamedTuple):
 
 
 def add_squares(
-    rows: Rows, cells: Cells, span: Span, outcomes: NDArray[np.int32], squares: Squares
+    rows: Rows, cells: SortedCells, span: Span, outcomes: NDArray[np.int32], squares: Squares
 ) -> None:
     """Add rows of a span, sorted by cells of a weight of 2 or more, with outcomes (rows, size)."""
     arrays.expect_weights(rows)
@@ -372,7 +372,7 @@ def finish(mass, total, event, unit, squares):
         squares.low[t] += ((x - high) + MIDDLE) - MIDDLE
 
 
-@kernel(Rows, Cells, (i8, i8, i8), i4["_ size"], (f8, f8), Squares)
+@kernel(Rows, SortedCells, (i8, i8, i8), i4["_ size"], (f8, f8), Squares)
 def _add_squares(rows, cells, span, outcomes, units, squares):
     c, start, stop = span
     scale, unit = units

@@ -16,7 +16,7 @@ EACH = 8  # blocks of one size
 CAPACITY = 32 * EACH  # enough for 10^12 rows
 
 
-class Record(NamedTuple):
+class BlockRecord(NamedTuple):
     """Blocks of rows, the oldest first, of which `filled[0]` exist."""
 
     filled: Annotated[Ints, out(i8["1"])]
@@ -25,7 +25,7 @@ class Record(NamedTuple):
     variance: Annotated[Floats, out(f8["capacity bins"])]  # sums of p (1 - p)
 
     @classmethod
-    def start(cls) -> "Record":
+    def start(cls) -> "BlockRecord":
         """Return a record of no rows."""
         return blank(cls, capacity=CAPACITY, bins=TENTHS)
 

@@ -17,7 +17,16 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
-from calibrant.sizes import Bias, CrossFit, Grades, Size, bias_of, bias_of_event, fitting, size_of
+from calibrant.sizes import (
+    BiasEstimate,
+    CrossFit,
+    Grades,
+    Size,
+    bias_of,
+    bias_of_event,
+    fitting,
+    size_of,
+)
 from calibrant.tables import visible
 from calibrant.words import ALPHA
 
@@ -193,7 +202,7 @@ def _bias(problem: Problem, groups: Grades | None) -> Told:
     return _told(bias_of(problem.seen, _clusters(problem)))
 
 
-def _told(found: Bias) -> Told:
+def _told(found: BiasEstimate) -> Told:
     return found.value, (found.low, found.high)
 
 
