@@ -75,11 +75,11 @@ def table_of_rivals(options, each):
 
 
 def _print_race(name, rows):
-    told = []
+    shares = []
     for rival in rows.T[1:]:
         one = np.minimum(rows[:, 0], rival) < NEVER
-        told.append(f"{np.mean((rows[:, 0] < rival)[one]):9.0%} of {one.sum():5}")
-    print(f"{name:18} " + " ".join(f"{each:>18}" for each in told), flush=True)
+        shares.append(f"{np.mean((rows[:, 0] < rival)[one]):9.0%} of {one.sum():5}")
+    print(f"{name:18} " + " ".join(f"{each:>18}" for each in shares), flush=True)
 
 
 def change(name, before, seed, after=40_000):
@@ -104,9 +104,9 @@ def table_of_changes(options, each):
         alone = np.median([rows for rows, _ in fresh]) + 1
         found = np.array(each(partial(change, name, options.before), range(options.sets)))
         late = [np.median(column[column >= 0]) + 1 for column in found.T]
-        told = "".join(f" {rows:8,.0f} {rows / alone:6.1f}" for rows in late)
+        delays = "".join(f" {rows:8,.0f} {rows / alone:6.1f}" for rows in late)
         left = (found >= 0).sum(axis=0)
-        print(f"{name:18} {alone:8,.0f}{told}   {left[0]} and {left[1]} streams", flush=True)
+        print(f"{name:18} {alone:8,.0f}{delays}   {left[0]} and {left[1]} streams", flush=True)
 
 
 def false_change(limit, seed):
@@ -151,13 +151,13 @@ def table_of_starts(options, each):
     print("deviation" + " " * 10 + " ".join(f"{'covers    of width  delay':>27}" for _ in starts))
     every = []
     for name in options.names or [*DEVIATIONS, *list(CURVES)[:3]]:
-        told = []
+        coverages = []
         for start in starts:
             found = each(partial(covered, name, start), range(options.sets))
             known = [each for each in found if each is not None]
             every += known
-            told.append(_coverage(known))
-        print(f"{name:18} " + " ".join(told), flush=True)
+            coverages.append(_coverage(known))
+        print(f"{name:18} " + " ".join(coverages), flush=True)
     print(f"all {np.mean([each[0] for each in every]):.1%} of {len(every)}")
 
 
@@ -188,8 +188,8 @@ def table_of_biases(options, each):
     print(f"{'deviation':18} {'ever missed':>12} {'widths at 10^3, 10^4':>22} and {options.rows:,}")
     for name in list(DEVIATIONS):
         found = np.array(each(partial(missed, name, options.rows), range(options.sets)), float)
-        told = " ".join(f"{each:7.2f}" for each in found.mean(axis=0)[1:])
-        print(f"{name:18} {found[:, 0].mean():12.1%} {told}", flush=True)
+        widths = " ".join(f"{each:7.2f}" for each in found.mean(axis=0)[1:])
+        print(f"{name:18} {found[:, 0].mean():12.1%} {widths}", flush=True)
 
 
 def table_of_speeds(_options, _each):

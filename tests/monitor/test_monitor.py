@@ -189,8 +189,8 @@ def test_an_outcome_of_probability_zero_is_infinite_evidence():
     assert monitor.evalue == np.inf
     assert monitor.pvalue == 0
     assert monitor.alarm == monitor.impossible == 5
-    told = "alarm at row 5: an outcome occurred that had probability 0; bias"
-    assert str(monitor).startswith(told)
+    start = "alarm at row 5: an outcome occurred that had probability 0; bias"
+    assert str(monitor).startswith(start)
     later = watched(*rows(3000, power=3.0))
     later.update([0.0], [1])
     assert later.alarm < later.impossible == 3000

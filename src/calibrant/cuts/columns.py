@@ -72,13 +72,13 @@ class Cut:
     def _levels(self) -> list[Span]:
         return [(code, code + 1) for code in range(len(self.edges), len(self.names))]
 
-    def told(self, span: Span) -> str:
+    def text(self, span: Span) -> str:
         """Say which rows have a code of this span.
 
         Examples
         --------
         >>> age = Cut("age", ("", "", "90", "missing"), ("1", "40", "90"))
-        >>> [age.told(span) for span in ((0, 1), (1, 3), (1, 2), (2, 3), (3, 4))]
+        >>> [age.text(span) for span in ((0, 1), (1, 3), (1, 2), (2, 3), (3, 4))]
         ['age < 40', 'age ≥ 40', '40 ≤ age < 90', 'age = 90', 'age missing']
         """
         low, high = span
@@ -192,8 +192,8 @@ def cut_columns(
     for name, distinct in given.items():
         some = [each for each in _cuts(name, distinct, whole) if len(each[0].names) > 1]
         for cut, *use in some:
-            told = replace(cut, predicted=name in predicted)
-            found.append(Column(told, told.codes(distinct), *use))
+            marked = replace(cut, predicted=name in predicted)
+            found.append(Column(marked, marked.codes(distinct), *use))
         if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out

@@ -405,7 +405,7 @@ class Monitor:
         return f"{words.capital(str(self))}."
 
     def __str__(self) -> str:
-        return sentences.told(self)
+        return sentences.text(self)
 
     def __repr__(self) -> str:
         return f"<monitor: {self}>"

@@ -56,8 +56,8 @@ class MonitorDiagram(Diagram):
         """Return the diagram of a monitor now."""
         rows = np.concatenate([[0], curve.rows, [monitor.n]])
         evidence = np.concatenate([[0.0], curve.values, [monitor.log_evalue]]) / log(10)
-        told = monitor.alarm, monitor.change, monitor.start, monitor.sentence
-        return cls(monitor.n, rows, evidence, *told, {"alpha": monitor.alpha})
+        facts = monitor.alarm, monitor.change, monitor.start, monitor.sentence
+        return cls(monitor.n, rows, evidence, *facts, {"alpha": monitor.alpha})
 
     @property
     def sentence(self) -> str:

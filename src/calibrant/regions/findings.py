@@ -43,17 +43,17 @@ def findings(found: Searched, rows: Searchable) -> list[RegionFinding]:
     overlaps = Overlaps(some, rows)
     residual, signs = some.found.residual.copy(), np.sign(some.found.residual)
     left = np.ones(places.size, np.bool_)
-    told: list[RegionFinding] = []
-    while left.any() and len(told) < MOST:
+    chosen: list[RegionFinding] = []
+    while left.any() and len(chosen) < MOST:
         strength = np.where(left, signs * residual / some.found.spread, -1.0)
         picked = _simplest(some, overlaps, strength, limit)
         common = overlaps.of(picked, strength).common
         residual -= residual[picked] / common[picked] * common
         after = left & (signs * residual / some.found.spread >= limit)
         after[picked] = False
-        told.append(RegionFinding(int(places[picked]), int(left.sum() - after.sum() - 1)))
+        chosen.append(RegionFinding(int(places[picked]), int(left.sum() - after.sum() - 1)))
         left = after
-    return told
+    return chosen
 
 
 def _simplest(some: Evidence, overlaps: "Overlaps", strength: Floats, limit: float) -> int:

@@ -23,7 +23,7 @@ BEFORE = "columns must be known before the outcome"
 
 def check_columns(columns: Mapping[str, DistinctValues], seen: Seen) -> list[str]:
     """Refuse columns that the outcome determines; return those that half know it."""
-    share = {name: told(distinct, seen) for name, distinct in columns.items()}
+    share = {name: known_share(distinct, seen) for name, distinct in columns.items()}
     knows = [name for name, found in share.items() if found >= DETERMINED]
     if knows:
         raise ValueError(
@@ -34,7 +34,7 @@ def check_columns(columns: Mapping[str, DistinctValues], seen: Seen) -> list[str
     return [name for name, found in share.items() if found >= SUSPECT]
 
 
-def told(distinct: DistinctValues, seen: Seen) -> float:
+def known_share(distinct: DistinctValues, seen: Seen) -> float:
     """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
     n, labels = seen.confidence.size, seen.labels
     alone = _cells(distinct, max(1, min(BINS, n // (2 * FEWEST))))

@@ -106,9 +106,9 @@ def search(
     looked = look(data, columns, plan, how)
     found = search_replicates(looked.evidence, looked.rows, plan)
     limit = critical(found.largest)
-    told = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
+    shown = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
     return Regions(
-        rows=tuple(told),
+        rows=tuple(shown),
         strongest=_region(RegionFinding(0, 0), found, looked.rows, limit),
         evidence=float(np.abs(found.evidence.z[0])),
         largest=found.largest,
@@ -280,7 +280,7 @@ def _region(one: RegionFinding, found: Searched, rows: Searchable, limit: float)
     predicted, norm = float(known.expected) / n, float(known.norm)
     at_hand = rows if isinstance(rows, CodedRows) else None
     return Region(
-        conditions=evidence.candidates.told(g),
+        conditions=evidence.candidates.text(g),
         subject=_subject(rows, int(evidence.event[g])),
         n=n,
         predicted=predicted,

@@ -112,11 +112,11 @@ def _name(point: Floats, name: str) -> str:
     (x, y), _ = seen(point)
     lines = wrapped(name, LETTERS, LINES)
     middle = LEADING * (len(lines) - 1) / 2
-    told = [svg.text((0, 5 - middle + LEADING * i), each, "") for i, each in enumerate(lines)]
+    texts = [svg.text((0, 5 - middle + LEADING * i), each, "") for i, each in enumerate(lines)]
     down = middle * np.sign(y) if abs(y) > abs(x) else 0.0
     return element(
         "g",
-        "".join(told),
+        "".join(texts),
         data_at=_at(point[None]),
         transform=f"translate({x:.1f} {y + down:.1f})",
         text_anchor="middle" if abs(x) < 30 else "start" if x > 0 else "end",

@@ -109,8 +109,8 @@ class Slices(tables.Tabular):
     def __str__(self) -> str:
         off = sum(row.verdict.rejected for row in self.rows)
         unclear = sum(not row.verdict.clusters_tell for row in self.rows)
-        told = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
-        return "; ".join((told + words.too_few_for(unclear, "group", "groups"), *self.cut))
+        text = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+        return "; ".join((text + words.too_few_for(unclear, "group", "groups"), *self.cut))
 
 
 @takes_arrays
