@@ -1,4 +1,4 @@
-"""How large a file, a function and a list of parameters may be; and a class name means one thing."""
+"""How large files, functions and lists of parameters may be; and a class name means one thing."""
 
 import ast
 from collections import Counter
