@@ -113,7 +113,9 @@ def answers() -> str:
         data = data_of(setting)
         few = setting.n * setting.m < 10**7
         one = cost(lambda _, data=data: cal.calibration_test(data, ETA, lens=lenses.TopLabel()), 3)
-        answer = cost(lambda told, data=data: cal.evaluate(data, rng=0, progress=told), 1 + 2 * few)
+        answer = cost(
+            lambda progress, data=data: cal.evaluate(data, rng=0, progress=progress), 1 + 2 * few
+        )
         lines.append(_line(f"`evaluate` {setting.name}", answer, one))
         times = answer.wall / one.wall
         claim = f"{setting.name}: at most {setting.seconds:g} s on two cores"
@@ -123,7 +125,7 @@ def answers() -> str:
             bars.append(timing.verdict(claim, times <= setting.tests))
         bars.append(_moving(setting.name, answer))
         if setting.report:
-            page = cost(lambda told, data=data: _report(data, told), 1)
+            page = cost(lambda progress, data=data: _report(data, progress), 1)
             lines.append(_line(f"`report` {setting.name}", page, one))
             claim = f"report {setting.name}: at most {TWICE:g} times `evaluate`"
             ratio = page.cpu / answer.cpu

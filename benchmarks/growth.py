@@ -185,14 +185,14 @@ def calls() -> str:
     data = data_of(10, 3)
     keys = replicate_keys(np.uint64(0), Replicates(0, 5))
     order = Order(np.zeros(10, np.int32), np.zeros(1, np.int64))
-    cells = null.Cells(order, np.zeros(0), 1.0)
+    cells = null.SortedCells(order, np.zeros(0), 1.0)
     source = Source(data.probs, None, np.uint64(0), 0)
     weighed = data.rows.weights, 0, 0, None
     none = np.zeros(0)
     scores = line.Line(none, none.astype(int), none, none, np.ones((2, 0)))
-    tables = sums.Tables(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
+    tables = sums.FloatSums(np.zeros(4), np.zeros((4, 3)), np.zeros((3, 4, 3)))
     of_rows, cuts = np.zeros(10, np.int32), np.zeros((10, 2), np.int64)
-    room, totals = null.Room.of(3, 3, 5), null.Totals.zeros(5)
+    scratch, totals = null.Scratch.of(3, 3, 5), null.Totals.zeros(5)
     known = blank(line.Walk, scales=2, size=5)
     outcomes = np.zeros((0, 5), np.int32)
     edges, seen = grid.edges(4), np.zeros(4, bool)
@@ -206,7 +206,7 @@ def calls() -> str:
         "sums: 7 arrays": lambda: sums._add_rows(data.rows, of_rows, span, 0, 1.0, tables),
         "line: 11 arrays": lambda: line._walk_rows(scores, outcomes, (0, True), known),
         "null: 19 arrays": lambda: null._null_totals(
-            data.rows, cells, source, (keys, 1.0), (0, 3), room, totals
+            data.rows, cells, source, (keys, 1.0), (0, 3), scratch, totals
         ),
     }
     best = {

@@ -193,8 +193,8 @@ def main():
     print("|---" * (3 + len(NAMES)) + "|")
     with ProcessPoolExecutor(given.jobs) as pool:
         for setting, held in pool.map(run, settings):
-            told = " | ".join(f"{held[name]:.1f}" for name in NAMES)
-            print(f"| {setting.model} | {setting.rate:g} | {setting.n:,} | {told} |", flush=True)
+            numbers = " | ".join(f"{held[name]:.1f}" for name in NAMES)
+            print(f"| {setting.model} | {setting.rate:g} | {setting.n:,} | {numbers} |", flush=True)
 
 
 if __name__ == "__main__":

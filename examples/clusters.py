@@ -152,8 +152,10 @@ def levels(trials: int) -> Iterator[str]:
                     found[2] += 10 * (
                         calibration_test(alone, n_resamples=199, rng=trial).pvalue <= 0.05
                     )
-            told, unclear, naive = 100 * found / trials
-            yield line(str(case), clusters, f"{told:.1f} %", f"{unclear:.1f} %", f"{naive:.0f} %")
+            rejected, unclear, naive = 100 * found / trials
+            yield line(
+                str(case), clusters, f"{rejected:.1f} %", f"{unclear:.1f} %", f"{naive:.0f} %"
+            )
     for case, counts in SLICED:
         for clusters in counts:
             rng, found, few = np.random.default_rng(0), np.zeros(2), trials // 4

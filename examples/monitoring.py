@@ -25,7 +25,7 @@ from monitoring_streams import CURVES, DEVIATIONS, NEVER, first, first_row, stre
 from scipy.stats import norm
 
 import calibrant as cal
-from calibrant.engine.wealth import State, bet_on_event
+from calibrant.engine.wealth import EventState, bet_on_event
 from calibrant.monitor.bias import interval
 from calibrant.monitor.starts import find_start
 
@@ -75,11 +75,11 @@ def table_of_rivals(options, each):
 
 
 def _print_race(name, rows):
-    told = []
+    shares = []
     for rival in rows.T[1:]:
         one = np.minimum(rows[:, 0], rival) < NEVER
-        told.append(f"{np.mean((rows[:, 0] < rival)[one]):9.0%} of {one.sum():5}")
-    print(f"{name:18} " + " ".join(f"{each:>18}" for each in told), flush=True)
+        shares.append(f"{np.mean((rows[:, 0] < rival)[one]):9.0%} of {one.sum():5}")
+    print(f"{name:18} " + " ".join(f"{each:>18}" for each in shares), flush=True)
 
 
 def change(name, before, seed, after=40_000):
@@ -104,15 +104,15 @@ def table_of_changes(options, each):
         alone = np.median([rows for rows, _ in fresh]) + 1
         found = np.array(each(partial(change, name, options.before), range(options.sets)))
         late = [np.median(column[column >= 0]) + 1 for column in found.T]
-        told = "".join(f" {rows:8,.0f} {rows / alone:6.1f}" for rows in late)
+        delays = "".join(f" {rows:8,.0f} {rows / alone:6.1f}" for rows in late)
         left = (found >= 0).sum(axis=0)
-        print(f"{name:18} {alone:8,.0f}{told}   {left[0]} and {left[1]} streams", flush=True)
+        print(f"{name:18} {alone:8,.0f}{delays}   {left[0]} and {left[1]} streams", flush=True)
 
 
 def false_change(limit, seed):
     """Return the rows to a false alarm of the detector."""
     rng = np.random.default_rng([3, seed])
-    state, rows = State.start(), 0
+    state, rows = EventState.start(), 0
     while True:
         p = rng.beta(1, 2, 20_000)
         over = bet_on_event(p, (rng.random(p.size) < p).astype(np.uint8), state, limit).changed
@@ -138,7 +138,7 @@ def covered(name, start, seed, more=60_000):
     row = first_row(p, y, lambda traces: alarmed(traces) | (traces.changed >= 1e6), 1e6)
     if row == NEVER or row < start:
         return None
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p[: row + 1], y[: row + 1], state, 0.0)
     low, high = find_start(state.record).interval
     return low <= start <= high, high - low + 1, row - start + 1
@@ -151,13 +151,13 @@ def table_of_starts(options, each):
     print("deviation" + " " * 10 + " ".join(f"{'covers    of width  delay':>27}" for _ in starts))
     every = []
     for name in options.names or [*DEVIATIONS, *list(CURVES)[:3]]:
-        told = []
+        coverages = []
         for start in starts:
             found = each(partial(covered, name, start), range(options.sets))
             known = [each for each in found if each is not None]
             every += known
-            told.append(_coverage(known))
-        print(f"{name:18} " + " ".join(told), flush=True)
+            coverages.append(_coverage(known))
+        print(f"{name:18} " + " ".join(coverages), flush=True)
     print(f"all {np.mean([each[0] for each in every]):.1%} of {len(every)}")
 
 
@@ -188,8 +188,8 @@ def table_of_biases(options, each):
     print(f"{'deviation':18} {'ever missed':>12} {'widths at 10^3, 10^4':>22} and {options.rows:,}")
     for name in list(DEVIATIONS):
         found = np.array(each(partial(missed, name, options.rows), range(options.sets)), float)
-        told = " ".join(f"{each:7.2f}" for each in found.mean(axis=0)[1:])
-        print(f"{name:18} {found[:, 0].mean():12.1%} {told}", flush=True)
+        widths = " ".join(f"{each:7.2f}" for each in found.mean(axis=0)[1:])
+        print(f"{name:18} {found[:, 0].mean():12.1%} {widths}", flush=True)
 
 
 def table_of_speeds(_options, _each):
@@ -199,7 +199,7 @@ def table_of_speeds(_options, _each):
     y = (rng.random(p.size) < p).astype(np.uint8)
     for limit, name in ((0.0, "test"), (1e9, "test and detector")):
         began = time.process_time()
-        bet_on_event(p, y, State.start(), limit)
+        bet_on_event(p, y, EventState.start(), limit)
         print(
             f"{name:18} {p.size / (time.process_time() - began):12,.0f} rows a second of CPU time"
         )

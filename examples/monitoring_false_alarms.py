@@ -22,7 +22,7 @@ import numpy as np
 from monitoring_streams import CALIBRATED, NEVER, first_row
 
 from calibrant.engine.class_bets import ClassBets
-from calibrant.engine.wealth import State, bet_on_classes
+from calibrant.engine.wealth import EventState, bet_on_classes
 
 LIMIT = np.log(20)  # of log E: an alarm at 5 %
 LONG = 1_000_000
@@ -49,11 +49,11 @@ def false_alarm(name, n, seed, until=np.inf):
 
 
 def _of_classes(pool, rows, labels, until):
-    state, bets = State.start(), ClassBets.start(pool.shape[1])
-    room = np.empty((PORTION, pool.shape[1]))  # one for all portions: new memory takes its time
+    state, bets = EventState.start(), ClassBets.start(pool.shape[1])
+    buffer = np.empty((PORTION, pool.shape[1]))  # one for all portions: new memory takes its time
     for k in range(0, rows.size, PORTION):
         part = rows[k : k + PORTION]
-        probs = np.take(pool, part, axis=0, out=room[: part.size], mode="clip")
+        probs = np.take(pool, part, axis=0, out=buffer[: part.size], mode="clip")
         traces = bet_on_classes(probs, labels[k : k + PORTION], state, bets, 0.0)
         if (traces.log_wealth >= LIMIT).any():
             return True

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from calibrant.engine.wealth import State, bet_on_event
+from calibrant.engine.wealth import EventState, bet_on_event
 
 PORTION = 2000  # rows that are watched before somebody looks whether to go on
 NEVER = 10**9  # a row that no stream has
@@ -155,7 +155,7 @@ def first(over):
 
 def first_row(p, y, reached, limit=0.0):
     """Return the first row at which `reached(traces)` is true; rows after it are not watched."""
-    state = State.start()
+    state = EventState.start()
     for k in range(0, p.size, PORTION):
         part = slice(k, k + PORTION)
         found = first(reached(bet_on_event(p[part], y[part], state, limit)))

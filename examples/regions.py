@@ -33,7 +33,7 @@ from calibrant.cuts.columns import distinct_values
 from calibrant.engine import threads
 from calibrant.inference.replicates.problem import Plan
 from calibrant.regions.evidence import search_replicates
-from calibrant.regions.leaks import DETERMINED, SUSPECT, told
+from calibrant.regions.leaks import DETERMINED, SUSPECT, known_share
 from calibrant.regions.rows import Seen
 from calibrant.regions.searching import How, look
 from calibrant.resampling import Exact
@@ -375,7 +375,7 @@ def one_leak(kind, seed):
     values = columns_of(kind, rng, p, y)
     data = cal.Predictions(p, y)
     distinct = distinct_values({"x": values}, n)["x"]
-    return told(distinct, Seen({}, {}, [data.labels], p, np.zeros(n, np.int64)))
+    return known_share(distinct, Seen({}, {}, [data.labels], p, np.zeros(n, np.int64)))
 
 
 def columns_of(kind, rng, p, y):

@@ -278,8 +278,8 @@ def with_weights(setting: Setting, n: int, sets: int) -> list[str]:
         above = one.low > truth + EPS
         found.append((truth, holds and not above, above))
     truth, holds, above = 100 * np.mean(found, axis=0)
-    told = f"{holds:.1f} %" if data.m == 2 else ""
-    return [setting.name, f"{n:,}", f"{truth:.1f}", told, f"{above:.1f} %"]
+    share = f"{holds:.1f} %" if data.m == 2 else ""
+    return [setting.name, f"{n:,}", f"{truth:.1f}", share, f"{above:.1f} %"]
 
 
 def directions(setting: Setting, n: int, sets: int) -> list[str]:
@@ -444,9 +444,9 @@ def main() -> None:
     text = TARGET.read_text(encoding="utf-8")
     intro = f"{given.sets} data sets per row unless stated; sizes in points."
     sizes = "\n\n".join([intro, *(parts[name] for name in list(parts)[:4])])
-    for marker, told in (("<!-- sizes -->", sizes), ("<!-- compared -->", parts["compare"])):
+    for marker, table in (("<!-- sizes -->", sizes), ("<!-- compared -->", parts["compare"])):
         before, _, after = text.split(marker)
-        text = f"{before}{marker}\n{told}\n{marker}{after}"
+        text = f"{before}{marker}\n{table}\n{marker}{after}"
     TARGET.write_text(text, encoding="utf-8")
 
 

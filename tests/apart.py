@@ -19,16 +19,16 @@ def outcome(call, seconds=60):
         os.environ["CALIBRANT_THREADS"] = "1"
         try:
             call()
-            told = "not refused"
+            answer = "not refused"
         except Exception as error:
-            told = f"refused: {type(error).__name__}"
-        os.write(writing, told.encode())
+            answer = f"refused: {type(error).__name__}"
+        os.write(writing, answer.encode())
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        told = pipe.read()
+        answer = pipe.read()
     status = os.waitpid(child, 0)[1]
-    return told or f"crashed: signal {os.WTERMSIG(status)}"
+    return answer or f"crashed: signal {os.WTERMSIG(status)}"
 
 
 def outcomes(program):

@@ -59,11 +59,11 @@ def confidences(tmp_path):
 
 def test_confidences_are_never_folded(confidences):
     whole = cal.load(confidences)
-    told = Predictions(P, Y, classes=["wrong", "correct"])
+    named = Predictions(P, Y, classes=["wrong", "correct"])
     scanned = cal.scan(confidences.parent)
     assert scanned.classes == ("wrong", "correct")
     assert scanned.reading.correct
-    for data in (whole, told, scanned):
+    for data in (whole, named, scanned):
         found = cal.calibration_test(data, "ece", lens="top", n_resamples=19, rng=0)
         same = cal.calibration_test(Predictions(P, Y), "ece", n_resamples=19, rng=0)
         assert found.statistic == same.statistic == cal.ece(P, Y)

@@ -122,16 +122,16 @@ def test_a_distance_that_says_its_norm_is_the_same_as_one_that_does_not(kind, da
         return scale * (one, np.sqrt(two), two)[kind]
 
     @from_norm(kind, scale)
-    def told(p, q):
+    def own(p, q):
         return plain(p, q)
 
-    assert norm_of(told) == Norm(kind, scale)
-    assert told(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == plain(
+    assert norm_of(own) == Norm(kind, scale)
+    assert own(np.array([1.0, 0.0]), np.array([0.5, 0.5])) == plain(
         np.array([1.0, 0.0]), np.array([0.5, 0.5])
     )
     for partition in families.partitions_of(data.m):
         for statistic in (ExpectedMiscalibration, WorstMiscalibration):
-            found, expected = statistic(partition, told)(data), statistic(partition, plain)(data)
+            found, expected = statistic(partition, own)(data), statistic(partition, plain)(data)
             # As above: a root turns rounding into 1e-8 near 0.
             small = 1e-7 if kind == TWO else 1e-14
             assert found == pytest.approx(expected, rel=1e-12, abs=3 * small)

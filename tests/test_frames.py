@@ -135,8 +135,8 @@ def test_numbers_that_are_names_stay_apart(name):
 def test_numbers_that_are_cut_are_said(name):
     counts = {str(j): 60 for j in range(101, 121)}
     assert len(list(gathered(counts, 50, name))) == 4
-    told = f"{name} in quantiles of its 20 different numbers (in a column called {name}_id each is"
-    assert rule(counts, name).startswith(told)
+    text = f"{name} in quantiles of its 20 different numbers (in a column called {name}_id each is"
+    assert rule(counts, name).startswith(text)
     assert rule({f"{j}.5": 1 for j in range(13)}, name).endswith("of its 13 different numbers")
     assert rule({f"{j}": 1 for j in range(51)}, name).endswith("of its 51 different numbers")
     assert rule({str(j): 60 for j in range(12)}, name) == ""
@@ -148,8 +148,8 @@ def test_slices_say_which_columns_they_cut(rows):
     by = {"age": np.arange(n) % 40, "ward": np.arange(n) % 12, "ward_id": np.arange(n) % 40}
     found = cal.slices(probs, labels, by, least=2, n_resamples=19, rng=0)
     assert str(found).endswith("of 56 groups are miscalibrated at 5 % (adjusted); " + found.cut[0])
-    (told,) = found.cut
-    assert told.startswith("age in quantiles of its 40 different numbers")
+    (text,) = found.cut
+    assert text.startswith("age in quantiles of its 40 different numbers")
 
 
 @pytest.mark.parametrize(

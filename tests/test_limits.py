@@ -1,6 +1,7 @@
-"""How large a file, a function and a list of parameters of the package may be."""
+"""How large files, functions and lists of parameters may be; and a class name means one thing."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,12 @@ COMPLEXITY = 8  # as radon counts it
 LOOPS = ("engine/",)  # kernels, which a call in the innermost loop would slow down
 OPTIONS = ("cli/commands/",)  # one parameter for each option of a command
 KERNELS = ("device/kernels.py",)  # Triton takes pointers one by one
+
+TWINS = {  # class names that two modules have
+    "CalibrationCallback",  # of Lightning and of transformers: one name, whatever the framework
+    "CalibrationError",  # of torchmetrics, which calls its own so, beside the statistic
+    "Chain",  # of lenses, and of calibrators: public, and both are what `>>` makes
+}
 
 
 def offences(path, text):
@@ -56,6 +63,20 @@ def test_everything_is_small():
     assert len(modules) > 100
     found = {one for path, file in modules.items() for one in offences(path, file.read_text())}
     assert sorted(found) == []
+
+
+def twins(texts):
+    """Return the class names that more than one module defines."""
+    names = Counter()
+    for text in texts:
+        classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+        names.update({node.name for node in classes})
+    return {name for name, count in names.items() if count > 1}
+
+
+def test_a_class_name_means_one_thing():
+    assert twins(file.read_text() for file in SOURCE.rglob("*.py")) == TWINS
+    assert twins(["class A: ...\nclass B: ...", "class B: ..."]) == {"B"}
 
 
 SEVEN = "".join(f"    if x == {i}:\n        return {i}\n" for i in range(7))

@@ -202,12 +202,12 @@ def test_labels_may_be_any_two_values(labels):
     expected = calibration_curve(1 - EVENT, PROB, n_bins=10)
     assert other.prob_true[0] == pytest.approx(expected[0], rel=1e-12)
     model = GaussianNB().fit(PROB[:, None], y)
-    told = model.predict_proba(PROB[:, None])
+    predicted = model.predict_proba(PROB[:, None])
     how = {"n_resamples": 19, "pos_label": labels[0]}
     first = ReliabilityDisplay.from_estimator(model, PROB[:, None], y, **how)
-    expected = calibration_curve(1 - EVENT, told[:, 0], n_bins=10)
+    expected = calibration_curve(1 - EVENT, predicted[:, 0], n_bins=10)
     assert first.prob_true[0] == pytest.approx(expected[0], rel=1e-12)
-    assert CalibrationScorer()(model, PROB[:, None], y) == -ece(told[:, 1], EVENT)
+    assert CalibrationScorer()(model, PROB[:, None], y) == -ece(predicted[:, 1], EVENT)
 
 
 def test_a_fold_may_lack_a_class():

@@ -99,7 +99,7 @@ class Predictions:
     event: int | None
     reading: "Reading | None"
     ranked: "engine.rows.Ranked | None"  # what probs and labels are made of, until asked for
-    on_device: Any  # device.rows.Rows: probs and labels on a GPU, copied when asked for
+    on_device: Any  # device.rows.DeviceRows: probs and labels on a GPU, copied when asked for
 
     def __init__(
         self,

@@ -56,7 +56,7 @@ def inside(folder, monkeypatch):
     monkeypatch.chdir(folder)  # names are short, as a user's are
 
 
-def told(*words):
+def lines_of(*words):
     """Run a command, and return the lines it wrote, which must fit on a screen."""
     result = run(*words)
     assert result.exit_code == 0, result.output
@@ -72,27 +72,27 @@ def told(*words):
 def test_the_first_line_answers_and_all_fits_on_a_screen(m, words):
     name, *options = words
     for model, answer in zip(("sure", "good"), FIRST[words], strict=True):
-        first, *_ = told(name, f"{model}{m}{CLASSES[m]}", *options, *FEW)
+        first, *_ = lines_of(name, f"{model}{m}{CLASSES[m]}", *options, *FEW)
         assert re.match(answer, first), first
 
 
 @pytest.mark.parametrize("m", CLASSES)
 def test_comparisons(m):
     files = [f"{model}{m}{CLASSES[m]}" for model in ("good", "sure")]
-    first, *_ = told("compare", *files, "--lens", "top", *FEW)
+    first, *_ = lines_of("compare", *files, "--lens", "top", *FEW)
     assert first.startswith(f"The probabilities of the predicted class: sure{m} is further off")
-    first, *_ = told("plot", *files, "-o", "two.png", *FEW)
+    first, *_ = lines_of("plot", *files, "-o", "two.png", *FEW)
     assert first.startswith(f"good{m}: none of the")
-    first, *_ = told("report", *files, "-o", "two.html", *FEW)
+    first, *_ = lines_of("report", *files, "-o", "two.html", *FEW)
     assert ": " in first
 
 
 @pytest.mark.parametrize("m", CLASSES)
 def test_power(m):
-    first, *_ = told("power", f"good{m}{CLASSES[m]}", "--lens", "top", *FEW)
+    first, *_ = lines_of("power", f"good{m}{CLASSES[m]}", "--lens", "top", *FEW)
     assert first.startswith("400 rows would show, in 80")
     options = ("--temperature", "3", "--shift", "-1", *FEW)
-    first, *_ = told("power", f"good{m}{CLASSES[m]}", *options)
+    first, *_ = lines_of("power", f"good{m}{CLASSES[m]}", *options)
     assert re.match(
         r"400 rows would show it in \d+\s% of data sets if the model were overconfident", first
     )
@@ -102,7 +102,7 @@ def test_power(m):
 def test_files_are_written_with_a_sentence(m):
     file = f"good{m}{CLASSES[m]}"
     run("recalibrate", file, "--method", "temperature", "--save", f"map{m}.json", *FEW)
-    lines = told("apply", f"map{m}.json", file, "-o", f"new{CLASSES[m]}")
+    lines = lines_of("apply", f"map{m}.json", file, "-o", f"new{CLASSES[m]}")
     assert lines[0].startswith(f"Written to new{CLASSES[m]}: 400 rows, with 'prob_class 0', ")
     assert "All other columns are as they were." in " ".join(lines)
 
@@ -110,13 +110,13 @@ def test_files_are_written_with_a_sentence(m):
 @pytest.mark.parametrize("command", ["evaluate", "test", "compare", "plot"])
 def test_where_nothing_can_be_told_the_first_line_says_so(command):
     files = ["sure10.csv", "good10.csv"] if command == "compare" else ["sure10.csv"]
-    first, *_ = told(command, *files, "--resamples", "18")
+    first, *_ = lines_of(command, *files, "--resamples", "18")
     assert re.search("Cannot tell|cannot tell|cannot be judged", first), first
 
 
 def test_data_sets_are_listed_and_written():
-    assert told("datasets")[2].startswith("lenet     LeNet on the test images of CIFAR-10")
-    assert told("datasets", "lenet")[0].startswith("Written to lenet.csv: LeNet on the test")
+    assert lines_of("datasets")[2].startswith("lenet     LeNet on the test images of CIFAR-10")
+    assert lines_of("datasets", "lenet")[0].startswith("Written to lenet.csv: LeNet on the test")
 
 
 def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
@@ -124,10 +124,10 @@ def test_what_is_not_known_is_not_said_in_numbers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = write(Path("few.csv"), n=50, power=3.0)
     for lens in ("canonical", "top"):
-        told("test", path, "--lens", lens, *FEW)
-    told("compare", path, write(Path("other.csv"), n=50), *FEW)
+        lines_of("test", path, "--lens", lens, *FEW)
+    lines_of("compare", path, write(Path("other.csv"), n=50), *FEW)
     path.write_text("confidence,correct\n" + "1.0,0\n1.0,1\n" * 50 + "0.6,1\n" * 50)
-    first, *rest = told("evaluate", path, *FEW)
+    first, *rest = lines_of("evaluate", path, *FEW)
     assert first.startswith("The model is overconfident in some places and underconfident in")
     assert "log loss ∞" in " ".join(rest)
     assert "The Brier score adds up both outcomes" in " ".join(" ".join(rest).split())
@@ -139,7 +139,7 @@ def test_a_few_clusters_cannot_tell(tmp_path):
         path = tmp_path / f"{n_clusters}.csv"
         rows = [f"{k},0.9,{int(i < 10)}" for k in range(n_clusters) for i in range(40)]
         path.write_text("\n".join(["ward,prob,outcome", *rows]))
-        first, *_ = told("test", path, "--cluster", "ward", "--resamples", "999")
+        first, *_ = lines_of("test", path, "--cluster", "ward", "--resamples", "999")
         assert first.startswith(expected)
 
 

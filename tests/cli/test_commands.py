@@ -250,10 +250,10 @@ def test_plot_compares_classes(good, bad, tmp_path):
     output = tmp_path / "classes.png"
     words = ("plot", good, "--kind", "classes", "-o", output, *QUICK)
     wanted = cal.class_diagram(cal.load(good), n_resamples=19, rng=0)
-    told = run(*words, "--table")
-    assert told.exit_code == 0, told.output
-    assert "class" in told.stdout.split("Numbers")[1].split("confidence")[0]
-    assert wanted.lines()[1][0][0] in told.stdout
+    result = run(*words, "--table")
+    assert result.exit_code == 0, result.output
+    assert "class" in result.stdout.split("Numbers")[1].split("confidence")[0]
+    assert wanted.lines()[1][0][0] in result.stdout
     assert output.stat().st_size > 1000
     found = read(run(*words, "--json"))
     assert found["classes"][0]["deviation"] == wanted.records()[0]["deviation"]
@@ -262,11 +262,11 @@ def test_plot_compares_classes(good, bad, tmp_path):
 
 def test_plot_ways_to_draw(good, tmp_path):
     output = tmp_path / "d.png"
-    told = run("plot", good, "-o", output, "--lens", "top", "--table", *QUICK)
-    assert told.exit_code == 0
-    assert "accuracy − confidence" in told.stdout
-    told = run("plot", good, "-o", output, "--kind", "isotonic", "--table", *QUICK)
-    assert "consistency band" in told.stdout
+    result = run("plot", good, "-o", output, "--lens", "top", "--table", *QUICK)
+    assert result.exit_code == 0
+    assert "accuracy − confidence" in result.stdout
+    result = run("plot", good, "-o", output, "--kind", "isotonic", "--table", *QUICK)
+    assert "consistency band" in result.stdout
     for style in ("bars", "line"):
         page = tmp_path / f"{style}.html"
         assert run("plot", good, "-o", page, "--style", style, *QUICK).exit_code == 0

@@ -45,21 +45,21 @@ def test_json_is_what_the_library_says(train):
 def test_a_saved_map_is_applied_to_a_file_without_labels(train, tmp_path):
     saved, new, out = (tmp_path / name for name in ("map.json", "new.csv", "out.csv"))
     result = run("recalibrate", train, "--save", saved, *QUICK)
-    told = " ".join(result.stdout.split())
+    text = " ".join(result.stdout.split())
     assert (
         f"Written to {saved}: the calibrator of 'temperature', fitted to all rows (temperature"
-        in told
+        in text
     )
     fitted = load_map(saved)
     assert fitted.to_dict() == Temperature(prior=60 / 600).fit(cal.load(train)).to_dict()
     frame = pl.read_csv(train).drop("label").with_columns(note=pl.lit("kept, as it is"))
     frame.write_csv(new)
     result = run("apply", saved, new, "-o", out)
-    told = " ".join(result.stdout.split())
-    assert told.startswith(
+    text = " ".join(result.stdout.split())
+    assert text.startswith(
         f"Written to {out}: 600 rows, with 'prob_cat', 'prob_dog' and 'prob_bird'"
     )
-    assert told.endswith(f"recalibrated by {fitted}. All other columns are as they were.")
+    assert text.endswith(f"recalibrated by {fitted}. All other columns are as they were.")
     found = pl.read_csv(out)
     assert found.columns == frame.columns
     assert found["note"].equals(frame["note"])

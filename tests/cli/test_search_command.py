@@ -119,9 +119,9 @@ def test_the_report_says_where(wards, tmp_path):
     assert ">Where</a>" in page
     assert "and ward = B: too high by" in page
     assert "adjusted for all tests of the page" in page
-    told = " ".join(result.stdout.split())
-    assert "Worst region, age < " in told
-    assert "and ward = B: too high by" in told
+    text = " ".join(result.stdout.split())
+    assert "Worst region, age < " in text
+    assert "and ward = B: too high by" in text
 
 
 def test_the_advice_knows_of_regions(tmp_path):
@@ -133,10 +133,10 @@ def test_the_advice_knows_of_regions(tmp_path):
     frame = {"y": y.astype(int), "prob": p, "age": age.tolist(), "ward": ward}
     pl.DataFrame(frame).write_csv(tmp_path / "wards.csv")
     words = ["--by", "age,ward", "--resamples", "99", "-o", tmp_path / "report.html"]
-    told = " ".join(run("report", tmp_path / "wards.csv", *words).stdout.split())
-    assert "No evidence" in told
-    assert "Worst region, ward = " in told
-    assert "; 1 more region, see Where" in told
+    text = " ".join(run("report", tmp_path / "wards.csv", *words).stdout.split())
+    assert "No evidence" in text
+    assert "Worst region, ward = " in text
+    assert "; 1 more region, see Where" in text
     page = (tmp_path / "report.html").read_text("utf-8")
     assert page.count("No calibrator of all rows is called for, but regions are off") == 2
 

@@ -89,18 +89,18 @@ def test_clinical_and_verification_answer_and_write_json(files, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "text"),
     [
         ("plot two.csv --kind flexible", "Flexible calibration curve"),
         ("plot two.csv --kind decision", "The net benefit is above"),
         ("plot two.csv --style attributes", "bins"),
     ],
 )
-def test_pictures_of_clinicians_and_forecasters(words, told, files, monkeypatch, tmp_path):
+def test_pictures_of_clinicians_and_forecasters(words, text, files, monkeypatch, tmp_path):
     monkeypatch.chdir(files)
     result = run(*words.split(), "--resamples", "99", "-o", tmp_path / "picture.html")
     assert result.exit_code == 0, result.output
-    assert told in result.stdout
+    assert text in result.stdout
 
 
 def test_pictures_that_cannot_be_drawn_are_refused(files, monkeypatch, tmp_path):

@@ -125,9 +125,9 @@ def test_an_alarm_is_exit_code_3_and_a_chart(tmp_path):
     assert body["rows"] == body["n"] == 2000
     assert body["direction"] == "high"
     later = run("watch", file, "--state", state, "--json", "--chart", tmp_path / "later.html")
-    told = json.loads(later.output)
-    assert (later.exit_code, told["source"], told["rows"]) == (3, None, 0)
-    assert told["alarm"] == body["alarm"]
+    line = json.loads(later.output)
+    assert (later.exit_code, line["source"], line["rows"]) == (3, None, 0)
+    assert line["alarm"] == body["alarm"]
     assert (tmp_path / "later.html").stat().st_size > 1000
     found = run("watch", file, "--state", state, "--chart", "chart.gif")
     assert found.exit_code == 2
@@ -222,9 +222,9 @@ def test_settings_belong_to_a_state(tmp_path):
 def test_the_state_may_be_in_the_folder_that_is_watched(tmp_path):
     (tmp_path / "1.csv").write_text(HEADER + lines(30))
     (tmp_path / ".calibrant-1.json").write_text("{")  # of a command that was killed
-    for told in ("30 new rows", "no new rows"):
+    for text in ("30 new rows", "no new rows"):
         found = run("watch", tmp_path, "--state", tmp_path / "state.json")
-        assert (found.exit_code, told in found.output) == (0, True)
+        assert (found.exit_code, text in found.output) == (0, True)
 
 
 class Killed(BaseException):

@@ -104,8 +104,8 @@ def test_folded_or_not():
     one_sided = Predictions([0.25] * 4 + [0.75] * 4, [0] * 4 + [0] * 4)
     assert conventions.torchmetrics(10)(one_sided) == 0.5
     assert conventions.guo(10)(one_sided) == 0.25  # the deviations of 0.25 and 0.75 cancel
-    told = Predictions([0.25] * 4 + [0.75] * 4, [0] * 8, classes=["wrong", "correct"])
-    assert conventions.guo(10)(told) == 0.5  # confidences stay
+    named = Predictions([0.25] * 4 + [0.75] * 4, [0] * 8, classes=["wrong", "correct"])
+    assert conventions.guo(10)(named) == 0.5  # confidences stay
 
 
 def test_mapie_has_a_bin_for_zero_and_one_fewer():

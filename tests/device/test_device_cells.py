@@ -20,7 +20,7 @@ from calibrant import (
 )
 from calibrant.device import cells, grid, norms
 
-DRAWN = cells.Cells.null_totals
+DRAWN = cells.DeviceCells.null_totals
 DISTANCES = [distances.total_variation, distances.euclidean, distances.squared_euclidean]
 LENSES = [lenses.Canonical(), lenses.TopLabel(), lenses.Marginal(1)]
 PROBLEMS = {
@@ -44,7 +44,9 @@ def both(kind, name, lens, partition):
         statistics.WorstMiscalibration(partition),
     ]
     found = []
-    with mock.patch.object(cells.Cells, "null_totals", autospec=True, side_effect=DRAWN) as drawn:
+    with mock.patch.object(
+        cells.DeviceCells, "null_totals", autospec=True, side_effect=DRAWN
+    ) as drawn:
         for data in (
             Predictions(*PROBLEMS[name][:2], weights=PROBLEMS[name][2]),
             there(kind, *PROBLEMS[name]),

@@ -12,7 +12,7 @@ from tensors import DEVICES, on, problem, there
 
 import calibrant as cal
 from calibrant import device, distances, lenses, partitions, resampling, statistics
-from calibrant.device.rows import Rows
+from calibrant.device.rows import DeviceRows
 
 ETA = statistics.ExpectedMiscalibration(partitions.EqualWidth(10))
 WORST = statistics.WorstMiscalibration(partitions.EqualWidth(4), distances.euclidean)
@@ -37,7 +37,7 @@ def never_pulled(stay, monkeypatch):  # noqa: ARG001
     def refuse(self):  # noqa: ARG001
         raise AssertionError("probabilities and labels were copied to the host")
 
-    monkeypatch.setattr(Rows, "pulled", refuse)
+    monkeypatch.setattr(DeviceRows, "pulled", refuse)
 
 
 def same_test(kind, statistic, given, **settings):

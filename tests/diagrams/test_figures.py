@@ -32,10 +32,10 @@ def test_every_kind_makes_a_chart_with_a_note_for_each_bin(name, tmp_path):
     found, options = made(name)
     chart = found.figure(**options)
     assert "nan" not in chart.drawing
-    told = [note for note in notes_of(chart) if "adjusted p" in note]
-    assert len(told) == sum(int(series.shown.sum()) for series in found.series)
-    n_told = 1 if found.n_outcomes == 2 else found.n_outcomes
-    assert {note.count("; band ") for note in told} == {n_told}
+    notes = [note for note in notes_of(chart) if "adjusted p" in note]
+    assert len(notes) == sum(int(series.shown.sum()) for series in found.series)
+    n_bands = 1 if found.n_outcomes == 2 else found.n_outcomes
+    assert {note.count("; band ") for note in notes} == {n_bands}
     assert found.sentence in chart.label
     assert ET.fromstring(chart.save(tmp_path / "a.svg").read_text("utf-8")).tag.endswith("svg")
     page = chart.save(tmp_path / "a.html").read_text("utf-8")
@@ -130,8 +130,8 @@ def test_bins_without_weight_are_not_drawn():
         probs = np.eye(m) * 0.9 + 0.1 / m
         weights = np.r_[0.0, np.ones(m - 1)]
         found = diagram_of(Predictions(probs, range(m), weights=weights), n_resamples=9, rng=0)
-        told = [note for note in notes_of(found.figure()) if "adjusted" in note]
-        assert len(told) == m - 1
+        notes = [note for note in notes_of(found.figure()) if "adjusted" in note]
+        assert len(notes) == m - 1
 
 
 def test_a_chart_shows_itself_in_a_notebook():

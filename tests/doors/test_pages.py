@@ -99,8 +99,8 @@ def test_files(tmp_path, monkeypatch, capsys):
     rows = {"outcome": [1, 0, 1, 0, 1], "risk": ["70,5 %", "20 %", "n/a", "1,5 %", "99 %"]}
     pd.DataFrame(rows).to_excel("predictions.xlsx", index=False)
     exec(recipe("files", "xlsx"), {})
-    told = capsys.readouterr().out
-    assert "percentages were divided by 100. Dropped 1 row with missing values: row 2" in told
+    printed = capsys.readouterr().out
+    assert "percentages were divided by 100. Dropped 1 row with missing values: row 2" in printed
 
 
 def test_pytest():

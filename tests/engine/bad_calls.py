@@ -53,7 +53,7 @@ OFFSETS = np.array([0, 2, 4, 6])
 OF_ENTRIES = np.zeros((N, M), np.uint8)
 FALSE_LABELS = LABELS + np.int32(FAR)
 NODES = [[0, 1, 2], [-1, 0, -1], [-1, 1, -1]]
-STATE = wealth.State.start()
+STATE = wealth.EventState.start()
 
 
 def tables(size):
@@ -69,12 +69,12 @@ def by_cell(order=ORDER, span=(0, CELLS), size=CELLS, of=CELLS, some=ROWS):
 
 
 def null_totals(order=ORDER, source=SOURCE, wanted=(0, 3), some=ROWS):
-    cells = null.Cells(order, MASS, float(N))
+    cells = null.SortedCells(order, MASS, float(N))
     return null.null_totals(some, cells, source, REPLICATES, wanted)
 
 
 def resampled(order=ORDER, some=ROWS):
-    cells = null.Cells(order, MASS, float(N))
+    cells = null.SortedCells(order, MASS, float(N))
     return resample.resampled_totals(some, cells, KEY, REPLICATES)
 
 
@@ -82,7 +82,7 @@ ONCE = np.ones((REPLICATES.size, len(PROBS)), np.int32)
 
 
 def redrawn(order=ORDER, some=ROWS, times=ONCE, event=None, table=None):
-    cells = null.Cells(order, MASS, float(N))
+    cells = null.SortedCells(order, MASS, float(N))
     drawn = resample.Redrawn(SOURCE._replace(table=table), event, times, REPLICATES)
     return resample.redrawn_totals(some, cells, drawn)
 
@@ -113,7 +113,7 @@ def add_counts(order=ORDER, source=None, at=None, tables=None):
 
 
 def add_squares(order=ORDER, span=(0, N), rows=N, outcome=0):
-    cells = null.Cells(order, MASS, float(N))
+    cells = null.SortedCells(order, MASS, float(N))
     squares = arrays.blank(null.Squares, m=M, size=2)
     outcomes = np.full((rows, 2), outcome, np.int32)
     return null.add_squares(ROWS, cells, span, outcomes, squares)
@@ -261,10 +261,10 @@ CALLS = {
         SOURCE, np.where(np.arange(N) < 10, -1, 1), 0
     ),
     "draw_rows, no row": lambda: draws.draw_rows(
-        draws.Outcomes(SOURCE), np.array([0, N]), REPLICATES
+        draws.OutcomeSource(SOURCE), np.array([0, N]), REPLICATES
     ),
     "draw_rows, few cuts": lambda: draws.draw_rows(
-        draws.Outcomes(SOURCE, CUTS[:3]), np.array([N - 1]), REPLICATES
+        draws.OutcomeSource(SOURCE, CUTS[:3]), np.array([N - 1]), REPLICATES
     ),
     "draw_times, below 0": lambda: draws.draw_times(-1, KEY, 0),
     # events

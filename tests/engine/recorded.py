@@ -108,7 +108,7 @@ def work_with_kernels(data):
     """Call what a kernel statistic of many rows calls."""
     points = engine.pairs.Points(data.probs, np.ones(data.n))
     for kind, distance in product((0, 1), (0, 1)):
-        chosen = engine.pairs.Kernel(kind, distance, np.array([0.1, 0.4]))
+        chosen = engine.pairs.KernelSum(kind, distance, np.array([0.1, 0.4]))
         engine.pairs.spread(points, chosen)
         engine.median.median_distance(points, distance)
         engine.median._next(points, distance, 0)

@@ -176,7 +176,7 @@ def test_kernels_let_other_threads_run():
     done = threading.Event()
     probs = np.random.default_rng(0).dirichlet(np.ones(30), 3000)
     points = engine.pairs.Points(probs, np.ones(3000))
-    chosen = engine.pairs.Kernel(0, 0, np.ones(1))
+    chosen = engine.pairs.KernelSum(0, 0, np.ones(1))
     pairs = engine.pairs.Pairs.of(points, np.ascontiguousarray(probs.T), chosen)
 
     def work():
@@ -227,6 +227,6 @@ def test_thresholds_in_python_are_those_of_the_compiled_loop(dtype):
     probs = np.random.default_rng(0).dirichlet(np.ones(5), 20).astype(dtype)
     expected = engine.draws.event_cuts(probs, np.array([2]))
     for i in range(20):
-        cuts = engine.draws.thresholds_room(5)
+        cuts = engine.draws.thresholds_scratch(5)
         engine.draws.thresholds(probs, i, cuts)
         assert cuts[1:3].tolist() == expected[i].tolist()

@@ -127,9 +127,9 @@ def test_one_cell_after_the_other_is_the_same():
     expected = added(norms, shares, [np.arange(30)])
     found = NORMS.Totals.zeros(4)
     for c in RNG.permutation(30):
-        room = norms[:, c].copy()
-        room[1] = np.nan  # the 2-norm is written from its square
-        NORMS.collect(room, shares[c], (0, 3), found)
+        norm = norms[:, c].copy()
+        norm[1] = np.nan  # the 2-norm is written from its square
+        NORMS.collect(norm, shares[c], (0, 3), found)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
 

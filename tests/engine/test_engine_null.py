@@ -41,7 +41,7 @@ def plain_totals(data, cells, n_cells, source):
 
 def cells_for(data, cells, n_cells):
     mass = np.bincount(cells, data.weights, n_cells)
-    return NULL.Cells(engine.sums.sort_rows(cells, n_cells), mass, float(mass.sum()))
+    return NULL.SortedCells(engine.sums.sort_rows(cells, n_cells), mass, float(mass.sum()))
 
 
 def compare(data, cells, n_cells, table=None):

@@ -98,7 +98,7 @@ def test_totals_of_tables_are_those_of_rows(data):
     if mass.sum() == 0:
         return
     source, replicates = Source(data.probs, None, np.uint64(5), 0), Replicates(0, 6)
-    tables = engine.null.Cells(Order(*order), mass, float(mass.sum()))
+    tables = engine.null.SortedCells(Order(*order), mass, float(mass.sum()))
     expected = engine.null.null_totals(data.rows, tables, source, replicates, (0, 3))
     counts = np.zeros((n_cells, 3, 6))
     engine.null.add_counts(data.rows, order, source, replicates, (np.arange(n_cells), counts))

@@ -36,9 +36,9 @@ def checked_functions():
 
 
 def test_every_function_that_checks_has_bad_calls():
-    told = {name.split(",")[0] for name in CALLS}
+    called = {name.split(",")[0] for name in CALLS}
     inner = {name for name in checked_functions() if name.startswith(("_", "check"))}
-    assert set(checked_functions()) - inner - told == set()
+    assert set(checked_functions()) - inner - called == set()
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -71,8 +71,8 @@ print("alive")
 )
 def test_cells_of_what_is_no_prediction_do_not_end_python(partition, row):
     code = CRASHES.format(partition=partition.__name__, row=row)
-    told = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
-    assert told.stdout.strip() == "alive", told
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.stdout.strip() == "alive", done
 
 
 def test_predictions_that_users_can_make_are_never_out_of_range():

@@ -112,13 +112,13 @@ def test_few_numbers_are_not_worth_a_thread(monkeypatch):
 @pytest.mark.parametrize("count", ["1", "2"])
 def test_progress_is_told_after_every_span(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    told = []
+    progress = []
     spans = threads.blocks(20, 7)
-    threads.run(lambda *_: None, spans, lambda *done: told.append(done))
-    assert told == [(7, 20), (14, 20), (20, 20)]
-    told.clear()
-    threads.run_here(lambda *_: None, spans, lambda *done: told.append(done))
-    assert told == [(7, 20), (14, 20), (20, 20)]
+    threads.run(lambda *_: None, spans, lambda *done: progress.append(done))
+    assert progress == [(7, 20), (14, 20), (20, 20)]
+    progress.clear()
+    threads.run_here(lambda *_: None, spans, lambda *done: progress.append(done))
+    assert progress == [(7, 20), (14, 20), (20, 20)]
 
 
 def test_work_within_a_block_has_no_threads_of_its_own(monkeypatch):

@@ -8,7 +8,7 @@ from calibrant.engine.bets import DENSE, OFFSETS, SHIFTS, SLOPES, Bets, line_pri
 from calibrant.engine.change import COPIES, EVERY
 from calibrant.engine.class_bets import ClassBets
 from calibrant.engine.record import EACH, FIRST
-from calibrant.engine.wealth import State, bet_on_classes, bet_on_event
+from calibrant.engine.wealth import EventState, bet_on_classes, bet_on_event
 
 
 def copied(state):
@@ -37,7 +37,7 @@ PREDICTIONS = {
 @pytest.mark.parametrize("name", PREDICTIONS)
 def test_every_factor_has_mean_one_under_the_prediction(name):
     rng = np.random.default_rng(0)
-    state = State.start()
+    state = EventState.start()
     for p in PREDICTIONS[name](rng, 300):
         mean = p * factor(p, 1, state) + (1 - p) * factor(p, 0, state)
         assert abs(mean - 1) < 1e-12
@@ -48,7 +48,7 @@ def test_every_factor_has_mean_one_under_the_prediction(name):
 @pytest.mark.parametrize(("m", "dtype"), [(3, np.float64), (3, np.float32), (40, np.float64)])
 def test_every_factor_on_classes_has_mean_one(m, dtype):
     rng = np.random.default_rng(1)
-    state, bets = State.start(), ClassBets.start(m)
+    state, bets = EventState.start(), ClassBets.start(m)
     for row in rng.dirichlet(np.full(m, 0.3), 60).astype(dtype):
         found = []
         for y in range(m):
@@ -69,7 +69,7 @@ def test_the_line_mixture_is_the_mean_of_its_lines():
     rng = np.random.default_rng(2)
     p = rng.random(50)
     y = (rng.random(50) < p**2).astype(np.uint8)
-    state = State.start()
+    state = EventState.start()
     state.bets.parts[:] = [1, 0, 0, 0, 0]
     found = bet_on_event(p, y, state, 0.0).log_wealth[-1]
     ratios = []
@@ -85,7 +85,7 @@ def test_the_dense_tree_is_the_mean_over_all_of_it():
     rng = np.random.default_rng(3)
     p = rng.random(60)
     y = (rng.random(60) < p).astype(np.uint8)
-    state = State.start()
+    state = EventState.start()
     state.bets.parts[:] = [0, 1, 0, 0, 0]
     found = bet_on_event(p, y, state, 0.0).log_wealth[-1]
 
@@ -129,14 +129,14 @@ def test_the_detector_is_the_sum_over_all_beginnings():
     rng = np.random.default_rng(4)
     p = rng.random(EVERY)  # before the first tree begins
     y = (rng.random(EVERY) < p).astype(np.uint8)
-    found = bet_on_event(p, y, State.start(), 1e9).changed
+    found = bet_on_event(p, y, EventState.start(), 1e9).changed
     np.testing.assert_allclose(found, naive_detector(p, y), rtol=1e-9)
 
 
 def test_one_tree_is_kept_for_each_octave_of_age():
     rng = np.random.default_rng(5)
     p = rng.random(2**COPIES * EVERY)
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p, (rng.random(p.size) < p).astype(np.uint8), state, 1e300)
     assert (state.change.wealth > 0).all()
     assert state.change.wealth.size == COPIES
@@ -145,7 +145,7 @@ def test_one_tree_is_kept_for_each_octave_of_age():
 def test_no_tree_that_is_replaced_takes_its_wealth_along():
     """Bets on what is all but impossible have the factor 1: every tree that began keeps it."""
     n = 1000 * EVERY + 1
-    state = State.start()
+    state = EventState.start()
     bet_on_event(np.full(n, 1e-300), np.zeros(n, np.uint8), state, 1e300)
     assert state.change.wealth.sum() == 1000
 
@@ -154,7 +154,7 @@ def test_blocks_of_the_record_hold_all_rows():
     rng = np.random.default_rng(6)
     p = rng.random(5000)
     y = (rng.random(5000) < p).astype(np.uint8)
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p, y, state, 0.0)
     record, count = state.record, int(state.record.filled[0])
     rows = record.rows[:count]
@@ -172,18 +172,18 @@ def test_blocks_of_the_record_hold_all_rows():
 
 def test_what_is_no_probability_is_refused():
     with pytest.raises(IndexError, match="between 0 and 1"):
-        bet_on_event(np.array([1.5]), np.array([1], np.uint8), State.start(), 0.0)
+        bet_on_event(np.array([1.5]), np.array([1], np.uint8), EventState.start(), 0.0)
     with pytest.raises(IndexError, match="below 2"):
-        bet_on_event(np.array([0.5]), np.array([2], np.uint8), State.start(), 0.0)
+        bet_on_event(np.array([0.5]), np.array([2], np.uint8), EventState.start(), 0.0)
     row = np.full((1, 3), 1 / 3)
     with pytest.raises(IndexError, match="below 3"):
-        bet_on_classes(row, np.array([3], np.int32), State.start(), ClassBets.start(3), 0.0)
+        bet_on_classes(row, np.array([3], np.int32), EventState.start(), ClassBets.start(3), 0.0)
 
 
 def test_weights_stay_normalised():
     rng = np.random.default_rng(7)
     p = rng.beta(1, 2, 20_000)
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p, (rng.random(p.size) < p**2).astype(np.uint8), state, 0.0)
     bets: Bets = state.bets
     for weights in (bets.parts, bets.line):

@@ -332,12 +332,12 @@ def test_adjusted_pvalues_agree_with_simultaneous_limits():
 
 def test_plain_numbers():
     found = binwise(THREE, EqualWidth(2), n_resamples=19, rng=0)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["lower"] == found.lower.tolist()
-    assert told["counts"] == found.function.counts.tolist()
-    assert told["adjusted_pvalues"] == found.adjusted_pvalues.tolist()
-    assert (told["level"], told["n_resamples"]) == (0.9, 19)
-    assert told["settings"] == {
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["lower"] == found.lower.tolist()
+    assert plain["counts"] == found.function.counts.tolist()
+    assert plain["adjusted_pvalues"] == found.adjusted_pvalues.tolist()
+    assert (plain["level"], plain["n_resamples"]) == (0.9, 19)
+    assert plain["settings"] == {
         "partition": "2 equal widths",
         "lens": "canonical",
         "level": 0.9,
@@ -506,7 +506,7 @@ def test_scores_of_every_count_are_those_of_a_binomial(p):
     counts = np.arange(n + 1.0)[:, None]
     found = CountDistributions.of(sums).scores(counts)[:, 0]
     smaller = np.minimum(binom.cdf(counts[:, 0], n, p), binom.sf(counts[:, 0] - 1, n, p))
-    told = smaller > 1e-20
+    large = smaller > 1e-20
     assert not np.isnan(found).any()
-    assert found[told] == pytest.approx(np.maximum(0, -norm.ppf(np.minimum(smaller, 0.5)))[told])
-    assert (found[~told] > 9).all()
+    assert found[large] == pytest.approx(np.maximum(0, -norm.ppf(np.minimum(smaller, 0.5)))[large])
+    assert (found[~large] > 9).all()

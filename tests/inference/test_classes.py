@@ -131,9 +131,9 @@ def test_estimates_alone():
     data = make(50, 3)
     found = classwise(data, n_resamples=0)
     assert found.null.shape == (3, 0)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told.pop("settings") == dict(found.settings)
-    assert told == {
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain.pop("settings") == dict(found.settings)
+    assert plain == {
         "classes": ["0", "1", "2"],
         "values": found.values.tolist(),
         "mean": found.mean,
@@ -150,10 +150,10 @@ def test_estimates_alone():
 def test_plain_numbers_and_tables():
     data = Predictions([[0.5, 0.5, 0.0]] * 40, [0] * 30 + [1] * 10, classes=["<a>", "b", "c"])
     found = classwise(data, n_resamples=99, rng=0)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["values"] == [0.25, 0.25, 0]
-    assert told["n_resamples"] == 99
-    assert told["null_means"] == pytest.approx(found.null.mean(axis=1))
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["values"] == [0.25, 0.25, 0]
+    assert plain["n_resamples"] == 99
+    assert plain["null_means"] == pytest.approx(found.null.mean(axis=1))
     lines = found.table().splitlines()
     assert [line.split()[0] for line in lines[2:]] == ["<a>", "b", "c"]  # the worst first
     assert "&lt;a&gt;" in found._repr_html_()

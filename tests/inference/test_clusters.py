@@ -236,8 +236,10 @@ def test_a_rare_event_cannot_tell_and_says_so():
     data = data.with_labels(np.zeros(data.n, int))
     found = calibration_test(data, n_resamples=99, rng=0)
     assert (found.pvalue, found.decided) == (1.0, False)
-    told = "cannot tell with 200 clusters: with a rare outcome, or unequal clusters, they count as"
-    assert str(found).startswith(told)
+    sentence = (
+        "cannot tell with 200 clusters: with a rare outcome, or unequal clusters, they count as"
+    )
+    assert str(found).startswith(sentence)
     (verdict,) = evaluate(data, n_resamples=99, rng=0).verdicts
     assert verdict.sentence.startswith("Cannot tell with 200 clusters whether")
     assert "they count as 2.1, and at least 6 clusters are needed" in verdict.sentence

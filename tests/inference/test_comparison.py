@@ -134,11 +134,11 @@ def test_power():
 
 def test_plain_numbers_and_tables():
     found = compare({"<a>": A, "b": B}, **FAST)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert list(told["models"]) == ["<a>", "b"]
-    assert told["models"]["b"]["rows"] == found.evaluations["b"].to_dict()["rows"]
-    assert told["models"]["b"]["scores"]["accuracy"] == accuracy(B)
-    first = told["differences"][0]
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert list(plain["models"]) == ["<a>", "b"]
+    assert plain["models"]["b"]["rows"] == found.evaluations["b"].to_dict()["rows"]
+    assert plain["models"]["b"]["scores"]["accuracy"] == accuracy(B)
+    first = plain["differences"][0]
     assert (first["first"], first["second"], first["lens"]) == ("<a>", "b", "canonical")
     html = found._repr_html_()
     assert "&lt;a&gt;" in html
@@ -224,17 +224,17 @@ def test_a_seed_gives_the_same_comparison():
 
 
 def test_progress_of_the_whole():
-    told = []
+    progress = []
     compare(
         {"a": A, "b": B, "c": A},
         n_resamples=600,
         rng=0,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: progress.append((done, total)),
     )
-    done = [d for d, _ in told]
+    done = [d for d, _ in progress]
     assert done == sorted(done)
     assert len(set(done)) >= 3 * 2  # every model and lens
-    assert {total for _, total in told} == {done[-1]}
+    assert {total for _, total in progress} == {done[-1]}
 
 
 def test_models_must_be_predictions():

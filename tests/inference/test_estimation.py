@@ -42,9 +42,9 @@ def test_the_plain_definition():
     assert value.standard_error == pytest.approx(np.sqrt(0.34 / 3), rel=1e-15)
     assert np.isnan(Estimate(0.5, np.array([0.1]), {}).standard_error)
     assert str(value) == "0.5 ± 0.34"
-    told = json.loads(json.dumps(value.to_dict(), allow_nan=False))
-    assert told["interval_95"] == list(value.interval())
-    assert (told["value"], told["n_resamples"]) == (0.5, 4)
+    plain = json.loads(json.dumps(value.to_dict(), allow_nan=False))
+    assert plain["interval_95"] == list(value.interval())
+    assert (plain["value"], plain["n_resamples"]) == (0.5, 4)
 
 
 def linear_quantile(values, q):

@@ -88,8 +88,8 @@ def test_a_data_frame_has_a_row_for_every_combination(backend):
 
 def test_what_it_was_made_with():
     found = evaluate(DATA, n_resamples=9, rng=2)
-    told = json.loads(json.dumps(found.to_dict()))["settings"]
-    assert told == {
+    settings = json.loads(json.dumps(found.to_dict()))["settings"]
+    assert settings == {
         "lenses": ["canonical", "top label"],
         "statistics": "omnibus",
         "resampler": str(Exact()),
@@ -134,10 +134,10 @@ def test_the_default_tree(n, size):
 def test_plain_numbers_and_tables():
     chosen = {"lenses": [Marginal("<a>")], "statistics": grid([EqualWidth(10)])}
     found = evaluate(DATA, **chosen, n_resamples=9, rng=0)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert (told["n"], told["m"], len(told["rows"])) == (150, 3, 2)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (plain["n"], plain["m"], len(plain["rows"])) == (150, 3, 2)
     row = found.rows[0]
-    assert told["rows"][0] == {
+    assert plain["rows"][0] == {
         "lens": "class <a>",
         "statistic": "expected total variation on 10 equal widths",
         "partition": "10 equal widths",

@@ -79,8 +79,8 @@ def test_calibrated_groups_are_left_alone():
 
 def test_tables_and_plain_numbers():
     found = slices(DATA, {"sex": SEX}, n_resamples=39, rng=0)
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["rows"][0]["group"] == "female"
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["rows"][0]["group"] == "female"
     assert found.table().splitlines()[0].split()[:3] == ["column", "group", "rows"]
     assert list(found.to_frame("polars")["n"]) == [300, 600]
     assert str(found).endswith("of 2 groups are miscalibrated at 5 % (adjusted)")

@@ -40,10 +40,10 @@ def test_direction_and_bias(shift, direction):
     assert found.bias == pytest.approx(bias, rel=1e-12)
     low, high = found.bias_interval
     assert low < bias < high
-    told = (
+    span = (
         f"{min(100 * abs(low), 100 * abs(high)):.1f} to {max(100 * abs(low), 100 * abs(high)):.1f}"
     )
-    assert f"too {direction}, by {100 * abs(bias):.1f} points ({told}) on average" in found.sentence
+    assert f"too {direction}, by {100 * abs(bias):.1f} points ({span}) on average" in found.sentence
 
 
 def test_both_ways():
@@ -211,15 +211,15 @@ def test_rows_without_weight_are_no_reason():
 
 def test_no_size_is_below_a_bias_that_is_told():
     """A root mean square is never below a mean; learned directions alone see less of it."""
-    told, less = 0, 0
+    shown, less = 0, 0
     for seed in range(20):
         data = binary(lambda p: -0.9, n=80, seed=seed)  # noqa: ARG005
         found = verdict_of(data)
         if found.direction == "high":
-            told += 1
+            shown += 1
             less += size_of(CrossFit(data, seed)).value < found.bias
             low, high = found.interval
             assert found.size >= found.bias
             assert low <= found.size <= high
-    assert told > 5
+    assert shown > 5
     assert less > 0

@@ -223,12 +223,12 @@ def test_a_distance_of_the_user_that_is_a_built_in_one(resampler, weights):
                 np.testing.assert_array_equal(found, plain(data, own, resampler))
 
 
-@pytest.mark.parametrize("room", [1, 7, 64, 1 << 21])
-def test_blocks_of_a_users_distance_change_no_bit(room, monkeypatch):
+@pytest.mark.parametrize("block", [1, 7, 64, 1 << 21])
+def test_blocks_of_a_users_distance_change_no_bit(block, monkeypatch):
     data = make(80, 4, weights="zeros")
     statistic = ExpectedMiscalibration(EqualWidth(5), own_total_variation)
     whole = fast(data, statistic, Exact(), size=30)
-    monkeypatch.setattr("calibrant.statistics.miscalibration.ROOM", room)
+    monkeypatch.setattr("calibrant.statistics.miscalibration.BLOCK", block)
     np.testing.assert_array_equal(fast(data, statistic, Exact(), size=30), whole)
 
 
@@ -503,7 +503,7 @@ def test_a_seed_gives_the_same_in_another_process():
         "print(hashlib.sha256(b''.join(found[k].tobytes() for k in found)).hexdigest())"
     )
     here = os.path.dirname(os.path.abspath(__file__))
-    told = subprocess.run(
+    digest = subprocess.run(
         [sys.executable, "-c", code, here, os.path.dirname(here)],
         env={**os.environ, "CALIBRANT_THREADS": "1", "PYTHONHASHSEED": "3"},
         capture_output=True,
@@ -511,7 +511,7 @@ def test_a_seed_gives_the_same_in_another_process():
         check=True,
     ).stdout.strip()
     found = runs(n_resamples=20, rng=8)
-    assert hashlib.sha256(b"".join(found[k].tobytes() for k in found)).hexdigest() == told
+    assert hashlib.sha256(b"".join(found[k].tobytes() for k in found)).hexdigest() == digest
 
 
 def test_generators_and_seeds():
@@ -554,23 +554,24 @@ def test_progress_grows_and_ends_at_its_total(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
     for module in ("inference.testing.binwise", "inference.testing.classwise"):
         monkeypatch.setattr(f"calibrant.{module}.LAID_OUT", 1000)
-    told = []
-    for work in long_work(lambda done, total: told.append((done, total))):
-        told.clear()
+    progress = []
+    for work in long_work(lambda done, total: progress.append((done, total))):
+        progress.clear()
         work()
-        done = [d for d, _ in told]
+        done = [d for d, _ in progress]
         assert done == sorted(set(done))
-        assert len({total for _, total in told}) == 1
-        assert told[-1][0] == told[-1][1]
+        assert len({total for _, total in progress}) == 1
+        assert progress[-1][0] == progress[-1][1]
         assert all(isinstance(d, int) for d in done)
 
 
 def test_progress_tells_of_what_comes_before_replicates():
-    told = []
-    evaluate(make(300, 3), n_resamples=99, rng=0, progress=lambda d, n: told.append(d / n))
-    sizes = [done for done in told if done <= 0.1]
+    progress = []
+    evaluate(make(300, 3), n_resamples=99, rng=0, progress=lambda d, n: progress.append(d / n))
+    sizes = [done for done in progress if done <= 0.1]
     assert sizes == [0.025, 0.05, 0.075, 0.1]  # directions of both lenses, and their sizes
-    assert len([done for done in told if 0.1 < done <= 0.1 + 0.9 / 20]) >= 4  # statistics prepared
+    prepared = [done for done in progress if 0.1 < done <= 0.1 + 0.9 / 20]  # statistics
+    assert len(prepared) >= 4
 
 
 def stop(*_):

@@ -41,12 +41,12 @@ def test_the_result():
     assert found.statistic == ETA(TopLabel()(DATA))
     assert found.null.shape == (99,)
     assert found.pvalue == (1 + np.sum(found.null >= found.statistic)) / 100
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["settings"] == dict(found.settings)
-    assert told["null"] == found.null.tolist()
-    assert told["pvalue"] == found.pvalue
-    assert told["null_mean"] == found.null.mean()
-    assert told["n_resamples"] == 99
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["settings"] == dict(found.settings)
+    assert plain["null"] == found.null.tolist()
+    assert plain["pvalue"] == found.pvalue
+    assert plain["null_mean"] == found.null.mean()
+    assert plain["n_resamples"] == 99
     text = str(CalibrationTest(0.25, np.array([0.125, 0.375]), True, {}))
     assert text == "0.25 against 0.25 ± 0.12 if calibrated: p = 0.667 (2 resamples)"
     assert len(repr(found)) < 100
@@ -64,9 +64,9 @@ def test_results_say_what_they_were_made_with():
     }
     for run in CALLS.values():
         one = run(n_resamples=3, rng=7)
-        told = json.loads(json.dumps(dict(one.settings)))
-        assert told["seed"] == 7
-        assert told["n_resamples"] == 3
+        settings = json.loads(json.dumps(dict(one.settings)))
+        assert settings["seed"] == 7
+        assert settings["n_resamples"] == 3
         assert len(repr(one)) < 200
 
 

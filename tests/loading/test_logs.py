@@ -152,9 +152,9 @@ def test_the_name_is_that_of_the_model_that_answered(tmp_path):
 def test_letters_that_no_probability_names(tmp_path):
     token = {"token": "A", "logprob": -0.1, "top_logprobs": [{"token": "x", "logprob": -0.1}]}
     output = {"output": {"choices": [{"logprobs": {"content": [token]}}]}}
-    told = {"choices": ["yes", "no"], "target": "A"} | output | score("C")
+    log = {"choices": ["yes", "no"], "target": "A"} | output | score("C")
     path = tmp_path / "log.json"
-    path.write_text(json.dumps(inspected(told)))
+    path.write_text(json.dumps(inspected(log)))
     with pytest.raises(ValueError, match="the log must say how sure the model was"):
         cal.load(path)
 

@@ -15,7 +15,7 @@ import calibrant as cal
 from calibrant import lenses
 from calibrant.diagrams.picture import Label
 from calibrant.engine.bets import line_prior
-from calibrant.engine.wealth import State, bet_on_event
+from calibrant.engine.wealth import EventState, bet_on_event
 from calibrant.monitor import saved, starts
 from calibrant.monitor.bias import PSI, RATES, interval, reach
 
@@ -127,7 +127,7 @@ def places(body, path=()):
 def test_an_alarm_names_its_row():
     p, y = rows(3000, power=2.0)
     monitor = watched(p, y)
-    traces = bet_on_event(p, y.astype(np.uint8), State.start(), 0.0)
+    traces = bet_on_event(p, y.astype(np.uint8), EventState.start(), 0.0)
     assert monitor.alarm == np.flatnonzero(traces.log_wealth >= np.log(20))[0]
     assert monitor.pvalue == pytest.approx(np.exp(-traces.log_wealth.max()))
     assert monitor.log_evalue == traces.log_wealth[-1]
@@ -189,8 +189,8 @@ def test_an_outcome_of_probability_zero_is_infinite_evidence():
     assert monitor.evalue == np.inf
     assert monitor.pvalue == 0
     assert monitor.alarm == monitor.impossible == 5
-    told = "alarm at row 5: an outcome occurred that had probability 0; bias"
-    assert str(monitor).startswith(told)
+    start = "alarm at row 5: an outcome occurred that had probability 0; bias"
+    assert str(monitor).startswith(start)
     later = watched(*rows(3000, power=3.0))
     later.update([0.0], [1])
     assert later.alarm < later.impossible == 3000
@@ -342,7 +342,7 @@ def test_monitors_merge_by_the_mean_or_the_product():
 
 def test_the_evidence_of_a_start_is_that_of_its_formula():
     p, y = rows(200, power=1.2)
-    state = State.start()
+    state = EventState.start()
     bet_on_event(p, y.astype(np.uint8), state, 0.0)
     first = np.cumsum(state.record.rows) - state.record.rows
     for block, found in enumerate(starts.evidence(state.record)):
@@ -375,9 +375,9 @@ def ever_alarmed(seed, n, *, wrong=False):
     """Whether a calibrated stream alarms; the wrong twin tests anew every 100 rows at 5 %."""
     p, y = rows(n, seed=seed)
     if not wrong:
-        return bet_on_event(p, y.astype(np.uint8), State.start(), 0.0).log_wealth.max() >= np.log(
-            20
-        )
+        return bet_on_event(
+            p, y.astype(np.uint8), EventState.start(), 0.0
+        ).log_wealth.max() >= np.log(20)
     z = np.cumsum(y - p)[99::100] / np.sqrt(np.cumsum(p * (1 - p))[99::100])
     return bool((np.abs(z) >= 1.96).any())
 
@@ -416,7 +416,7 @@ def test_the_mean_run_length_is_at_least_what_was_asked_for():
     for seed in range(150):
         p, y = rows(40_000, seed=seed)
         over = np.flatnonzero(
-            bet_on_event(p, y.astype(np.uint8), State.start(), 500.0).changed >= 500
+            bet_on_event(p, y.astype(np.uint8), EventState.start(), 500.0).changed >= 500
         )
         lengths.append(over[0] + 1 if over.size else 40_000)
     assert np.mean(lengths) + 5 * np.std(lengths) / np.sqrt(150) >= 500

@@ -59,12 +59,12 @@ def test_rows_are_watched_in_the_order_of_their_dates(dated):
     assert "most likely since 2026-" in found.sentence
     assert found.periods[-1].bias > 0.05
     assert abs(found.periods[0].bias) < 0.1
-    told = {period.name: period.found for period in found.periods}
+    texts = {period.name: period.found for period in found.periods}
     started = str(found.dates[found.monitor.since])[:7]
-    assert "most likely start" in told[started]
+    assert "most likely start" in texts[started]
     first = min(row for row in (found.monitor.alarm, found.monitor.change) if row is not None)
-    assert told[str(found.dates[first])[:7]].endswith(("alarm", "change detected"))
-    assert told["2026-01"] == ""
+    assert texts[str(found.dates[first])[:7]].endswith(("alarm", "change detected"))
+    assert texts["2026-01"] == ""
     ticks = found.picture().frame.above
     assert [at for at, _ in ticks] == [0, 1200, 2400, 3600, 4800]
     assert ticks[0][1] == "2026-01"

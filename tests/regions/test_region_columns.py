@@ -20,7 +20,7 @@ def conditions(column):
     """Return every condition that may stand alone, by what it says, with its rows."""
     low_high = column.cut.intervals if column.alone else column.cut.halves
     return {
-        column.cut.told(span): (column.codes >= span[0]) & (column.codes < span[1])
+        column.cut.text(span): (column.codes >= span[0]) & (column.codes < span[1])
         for span in low_high
     }
 
@@ -32,34 +32,34 @@ def test_numbers_become_quantiles():
     assert (fine.alone, fine.paired, coarse.alone, coarse.paired) == (True, False, False, True)
     assert np.ptp(np.bincount(coarse.codes)) <= 1
     assert left_out == []
-    for told, rows in (conditions(fine) | conditions(coarse)).items():
-        if told.count("<") == 1 and "≤" not in told:
-            assert (rows == (age < float(told.split("<")[1]))).all()
-        elif told.startswith("age ≥"):
-            assert (rows == (age >= float(told.split("≥")[1]))).all()
+    for text, rows in (conditions(fine) | conditions(coarse)).items():
+        if text.count("<") == 1 and "≤" not in text:
+            assert (rows == (age < float(text.split("<")[1]))).all()
+        elif text.startswith("age ≥"):
+            assert (rows == (age >= float(text.split("≥")[1]))).all()
         else:
-            low, high = (float(told.split(sign)[k]) for sign, k in ((" ≤ ", 0), (" < ", 1)))
+            low, high = (float(text.split(sign)[k]) for sign, k in ((" ≤ ", 0), (" < ", 1)))
             assert (rows == ((low <= age) & (age < high))).all()
 
 
 def test_few_numbers_are_ordered_levels():
     visits = np.array([0, 0, 1, 2, 2, 7, np.nan])
     (one,), _ = cut(visits=visits)
-    told = conditions(one)
-    assert told["visits = 2"].tolist() == [False] * 3 + [True] * 2 + [False] * 2
-    assert told["visits < 2"].tolist() == [True] * 3 + [False] * 4
-    assert told["2 ≤ visits < 7" if "2 ≤ visits < 7" in told else "visits = 2"].sum() == 2
-    assert told["visits ≥ 1"].tolist() == [False] * 2 + [True] * 4 + [False]
-    assert told["visits missing"].tolist() == [False] * 6 + [True]
-    assert told["visits known"].tolist() == [True] * 6 + [False]
+    rows = conditions(one)
+    assert rows["visits = 2"].tolist() == [False] * 3 + [True] * 2 + [False] * 2
+    assert rows["visits < 2"].tolist() == [True] * 3 + [False] * 4
+    assert rows["2 ≤ visits < 7" if "2 ≤ visits < 7" in rows else "visits = 2"].sum() == 2
+    assert rows["visits ≥ 1"].tolist() == [False] * 2 + [True] * 4 + [False]
+    assert rows["visits missing"].tolist() == [False] * 6 + [True]
+    assert rows["visits known"].tolist() == [True] * 6 + [False]
 
 
 def test_levels_rare_ones_and_missing():
     site = np.array(["A"] * 50 + ["B"] * 40 + ["C"] * 3 + ["D"] * 2 + [""] * 31, object)
     (one,), _ = cut(site=site)
     assert one.cut.names == ("A", "B", "others", "missing")
-    told = conditions(one)
-    assert {text: int(rows.sum()) for text, rows in told.items()} == {
+    rows_of = conditions(one)
+    assert {text: int(rows.sum()) for text, rows in rows_of.items()} == {
         "site = A": 50, "site = B": 40, "site = others": 5, "site missing": 31,
     }  # fmt: skip
 
@@ -74,8 +74,8 @@ def test_dates_become_periods_and_weekdays():
     day = np.datetime64("2024-01-01") + np.arange(300)
     (period, weekday), _ = cut(day=day)
     assert period.cut.names[:2] == ("2024-01", "2024-02")
-    told = conditions(period)
-    assert (told["day < 2024-03"] == (day < np.datetime64("2024-03-01"))).all()
+    rows_of = conditions(period)
+    assert (rows_of["day < 2024-03"] == (day < np.datetime64("2024-03-01"))).all()
     assert weekday.cut.name == "weekday of day"
     assert (conditions(weekday)["weekday of day = Monday"] == (np.arange(300) % 7 == 0)).all()
     texts, _ = cut(day=day.astype(str))
@@ -151,12 +151,12 @@ def test_candidates_are_all_rows_conditions_and_pairs():
     site = np.array(["A", "B", "C"] * 100)
     columns, _ = cut(site=site, visits=np.arange(300) % 3)
     found = Candidates.of(columns, 2)
-    told = [found.told(g) for g in range(len(found))]
-    assert told[0] == "all rows"
-    assert told[1:4] == ["site = A", "site = B", "site = C"]
-    assert len(told) == len(set(told)) == 1 + 3 + 5 + 3 * 4
+    texts = [found.text(g) for g in range(len(found))]
+    assert texts[0] == "all rows"
+    assert texts[1:4] == ["site = A", "site = B", "site = C"]
+    assert len(texts) == len(set(texts)) == 1 + 3 + 5 + 3 * 4
     assert found.effort.tolist() == [0] + [2] * 8 + [4] * 12
-    assert "site = B and visits < 2" in told
+    assert "site = B and visits < 2" in texts
     codes = np.stack([np.zeros(300, np.uint8), *(one.codes for one in columns)], axis=1)
     sizes = found.sums(codes, np.ones((300, 1), np.int64))[:, 0]
     assert sizes.tolist() == [found.mask(g, codes).sum() for g in range(len(found))]

@@ -13,7 +13,7 @@ import calibrant as cal  # noqa: E402
 from calibrant.cuts.columns import cut_columns  # noqa: E402
 from calibrant.inference.replicates.problem import Plan  # noqa: E402
 from calibrant.regions.evidence import search_replicates  # noqa: E402
-from calibrant.regions.rows import Elsewhere  # noqa: E402
+from calibrant.regions.rows import ScannedRows  # noqa: E402
 from calibrant.regions.searching import How, look  # noqa: E402
 from calibrant.resampling import Exact  # noqa: E402
 from calibrant.rows.passes import smallest_hashes  # noqa: E402
@@ -79,7 +79,7 @@ def test_columns_of_many_rows_are_cut_by_a_sample(tmp_path, monkeypatch):
     other = search_replicates(looked.evidence, looked.rows, plan)
     assert (first.largest == other.largest).all()
     assert first.rows
-    assert isinstance(looked.rows, Elsewhere)
+    assert isinstance(looked.rows, ScannedRows)
     whole = scanned(tmp_path).keeping(NAMES).load()
     monkeypatch.setattr(
         "calibrant.regions.searching.cut_columns",

@@ -94,7 +94,7 @@ def test_statistics_of_sums_take_any_block():
 
 def test_progress_is_told_by_rows(monkeypatch):
     monkeypatch.setenv("CALIBRANT_THREADS", "1")
-    told = []
+    progress = []
     data = problem(5000)
     cal.evaluate(
         data,
@@ -102,25 +102,25 @@ def test_progress_is_told_by_rows(monkeypatch):
         lenses="canonical",
         n_resamples=50,
         rng=0,
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: progress.append(done),
     )
-    assert len(told) >= 5000 // 512
-    assert told == sorted(told)
-    assert told[-1][0] == told[-1][1]
+    assert len(progress) >= 5000 // 512
+    assert progress == sorted(progress)
+    assert progress[-1][0] == progress[-1][1]
 
 
 @pytest.mark.parametrize("count", ["1", "2", "5"])
 def test_threads_fold_all_spans(monkeypatch, count):
     monkeypatch.setenv("CALIBRANT_THREADS", count)
-    told = []
+    progress = []
     states = threads.fold(
         list,
         lambda mine, *span: mine.append(span),
         threads.blocks(20, 3),
-        lambda *done: told.append(done),
+        lambda *done: progress.append(done),
     )
     assert sorted(span for state in states for span in state) == threads.blocks(20, 3)
     assert len(states) <= int(count)
-    assert told == sorted(told)
+    assert progress == sorted(progress)
     with pytest.raises(ZeroDivisionError):
         threads.fold(list, lambda *_: 1 / 0, threads.blocks(20, 3))

@@ -339,7 +339,7 @@ class Gathered(Cells):
 
     @cached_property
     def on_device(self) -> Any:
-        """The cells on the device of the rows: `device.cells.Cells`; None of rows on the host."""
+        """The cells on the device of the rows (`DeviceCells`); None of rows on the host."""
         rows = self.data.on_device
         if rows is None:
             return None
@@ -363,7 +363,7 @@ class Gathered(Cells):
     @property
     def by_order(self) -> Any:
         """The cells as the engine takes them: rows sorted by cell, their weight, and all of it."""
-        return engine.null.Cells(self.order, self.mass, self.total)
+        return engine.null.SortedCells(self.order, self.mass, self.total)
 
     def prepare(self) -> None:
         """Work out what all replicates need, before there are threads."""

@@ -235,7 +235,7 @@ class Draws:
     rows_change = False  # whether rows are drawn again, not only labels
     refit = False  # whether a partition that looks at the data is fitted to each replicate
     hypothesis: Any = None  # what labels are drawn from
-    drawing: Any = None  # engine.draws.Outcomes of outcomes by the row; None if there is none
+    drawing: Any = None  # engine.draws.OutcomeSource of outcomes by the row; None if there is none
     data: Predictions | None = None  # the data, if they are what is looked at
 
     def prepare(self, cells: list[Any]) -> None:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from calibrant import device, engine
 from calibrant.checks.convert import is_bfloat16, to_numpy
-from calibrant.checks.parameters import ARRAYS, Source, more
+from calibrant.checks.parameters import ARRAYS, Wording, more
 from calibrant.engine import threads
 
 Array = NDArray[Any]
@@ -25,7 +25,7 @@ def probabilities(value: Any, **how: Any) -> Array:
 
 
 def checked(
-    value: Any, *, owned: bool = False, source: Source = ARRAYS, normalize: bool = False
+    value: Any, *, owned: bool = False, source: Wording = ARRAYS, normalize: bool = False
 ) -> tuple[Array, "engine.rows.Top | None"]:
     """Return rows that sum to 1 to rounding, as float32 or float64 (n, m) in C order.
 
@@ -62,7 +62,7 @@ def checked_anywhere(value: Any) -> tuple[Any, Any]:
     return found or (device.rows.pushed(checked(value)[0], value.device), None)
 
 
-def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Array:
+def softmax(value: Any, *, owned: bool = False, source: Wording = ARRAYS) -> Array:
     """Return the probabilities of logits (n, m), or (n,) for class 1 against class 0.
 
     With `owned`, `value` is an array that nobody else holds: it is changed in place.
@@ -83,7 +83,7 @@ def softmax(value: Any, *, owned: bool = False, source: Source = ARRAYS) -> Arra
     return logits
 
 
-def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float64]:
+def weights(value: Any, n: int, *, source: Wording = ARRAYS) -> NDArray[np.float64]:
     """Return weights that are not negative and not all zero, rounded so that sums are exact."""
     array = to_numpy("weights", value)
     if array.shape != (n,):
@@ -96,7 +96,7 @@ def weights(value: Any, n: int, *, source: Source = ARRAYS) -> NDArray[np.float6
     return rounded(array)
 
 
-def plausible_weights(array: NDArray[np.float64], source: Source) -> NDArray[np.float64]:
+def plausible_weights(array: NDArray[np.float64], source: Wording) -> NDArray[np.float64]:
     """Return weights of some rows, or refuse those that no row can have."""
     bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if bad.size:
@@ -163,7 +163,7 @@ def _start(row: Array) -> str:
     return str(row.tolist()) if row.size <= 8 else f"{str(row[:8].tolist())[:-1]}, …]"
 
 
-def _binary(event: Array, source: Source) -> Array:
+def _binary(event: Array, source: Wording) -> Array:
     """Return (1 - p, p) of P(class 1)."""
     bad = np.flatnonzero(~((event >= 0) & (event <= 1 + TOLERANCE)))
     if bad.size:
@@ -182,7 +182,7 @@ def _binary(event: Array, source: Source) -> Array:
     return out
 
 
-def _refuse(probs: Array, tolerance: float, source: Source) -> None:
+def _refuse(probs: Array, tolerance: float, source: Wording) -> None:
     """Say what is wrong with rows of which some may be no probabilities, if anything is."""
     with np.errstate(invalid="ignore", over="ignore"):
         total = totals(probs)
@@ -212,7 +212,7 @@ def _refuse(probs: Array, tolerance: float, source: Source) -> None:
         )
 
 
-def _cause_of_sum(row: Array, total: float, source: Source) -> str:
+def _cause_of_sum(row: Array, total: float, source: Wording) -> str:
     """Return why a row may not sum to 1."""
     if row.max() > 2 and 20 <= total <= 102:  # the columns of some classes may be missing
         return source.percent_hint

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from calibrant import device
 from calibrant.checks.convert import column_names, columns, to_numpy
-from calibrant.checks.parameters import ARRAYS, Source, brief, listed, more, short, whole
+from calibrant.checks.parameters import ARRAYS, Wording, brief, listed, more, short, whole
 
 Array = NDArray[Any]
 Meaning = Decimal | str
@@ -223,7 +223,7 @@ class Classes:
         self,
         codes: NDArray[np.int32],
         label: Callable[[int], Any],
-        source: Source = ARRAYS,
+        source: Wording = ARRAYS,
         column: str = "",
     ) -> None:
         """Say which row has a label of no class, if one has.
@@ -284,7 +284,7 @@ def outcomes(value: Any, n: int, known: Classes, *, on_device: bool = False) -> 
     return decoded(value, n, known)
 
 
-def decoded(value: Any, n: int, known: Classes, source: Source = ARRAYS) -> NDArray[np.int32]:
+def decoded(value: Any, n: int, known: Classes, source: Wording = ARRAYS) -> NDArray[np.int32]:
     """Return n labels as the places of known classes."""
     m = len(known.names)
     array = _as_array(value, known)
@@ -305,7 +305,7 @@ def _unsigned(array: NDArray[Any]) -> NDArray[Any]:
     return array.view(array.dtype.str.replace("i", "u"))
 
 
-def cluster_codes(value: Any, n: int, source: Source = ARRAYS) -> NDArray[np.int32]:
+def cluster_codes(value: Any, n: int, source: Wording = ARRAYS) -> NDArray[np.int32]:
     """Return the number of each row's cluster (n,), in the order of their first rows."""
     array = to_numpy("clusters", value)
     if array.shape != (n,):

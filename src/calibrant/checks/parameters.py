@@ -156,7 +156,7 @@ def more(count: int) -> str:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Source:
+class Wording:
     """How a sentence speaks of where numbers came from: arrays, unless a file says otherwise."""
 
     row: Callable[[int], str] = "row {}".format
@@ -173,4 +173,4 @@ class Source:
     gap_hint: str = ""
 
 
-ARRAYS = Source()
+ARRAYS = Wording()

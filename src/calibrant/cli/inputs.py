@@ -170,12 +170,12 @@ class Inputs:
     @property
     def words(self) -> list[str]:
         """What somebody wrote to say how files are read, but for the model."""
-        told = []
+        options = []
         for field in fields(self):
             value, name = getattr(self, field.name), field.name.replace("_", "-")
             if value != field.default and name not in ("resamples", "seed", "region", "model"):
-                told += [f"--{name}"] if value is True else [f"--{name}", str(value)]
-        return told
+                options += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        return options
 
     def _within_region(self, models: dict[str, "Predictions"]) -> dict[str, "Predictions"]:
         """Keep the rows of the region."""
@@ -202,14 +202,14 @@ class Inputs:
         self, files: Path | list[Path], read: "Predictions | Scan | Mapping[str, Any]"
     ) -> dict[str, Any]:
         """Return for JSON what was read: one file or several, one model or several by name."""
-        told: dict[str, Any] = {"file": str(files)}
+        origin: dict[str, Any] = {"file": str(files)}
         if isinstance(files, list):
-            told = {"files": [str(file) for file in files]}
-        told["region"] = self.region
+            origin = {"files": [str(file) for file in files]}
+        origin["region"] = self.region
         if isinstance(read, Mapping):
             readings = {name: data.reading for name, data in read.items() if data.reading}
-            return {**told, "readings": {name: r.to_dict() for name, r in readings.items()}}
-        return {**told, "reading": None if read.reading is None else read.reading.to_dict()}
+            return {**origin, "readings": {name: r.to_dict() for name, r in readings.items()}}
+        return {**origin, "reading": None if read.reading is None else read.reading.to_dict()}
 
 
 def takes_inputs(

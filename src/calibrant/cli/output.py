@@ -94,11 +94,11 @@ def print_table(
     that name a row, too; where it still is, each row becomes a list of its columns.
     """
     console = _console()
-    room = console.width if console.is_terminal else width()
+    columns = console.width if console.is_terminal else width()
     _print_styled(console, fitted(title), "bold")
     for above in ((), tuple(heading), tables.names(rows, heading)):
         (top, rule), groups = tables.grouped(header, rows, above, words=not above, rule="─")
-        if len(rule) <= room:
+        if len(rule) <= columns:
             _print_styled(console, top, "bold")
             _print_styled(console, rule, "dim")
             break

@@ -57,7 +57,7 @@ class ByRegion:
         shifted = RegionMap(data.classes, ())
         probs = np.array(data.probs, np.float64)
         for one in findings(found, looked.rows):
-            region, conditions = candidates.told(one.place), _conditions(candidates, one.place)
+            region, conditions = candidates.text(one.place), _conditions(candidates, one.place)
             new = Shift(region, event, 0.0, conditions)
             rows = np.flatnonzero(shifted.region(new, data.probs, data.columns))
             classes = data.probs[rows].argmax(axis=1) if event is None else event

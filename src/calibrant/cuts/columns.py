@@ -49,7 +49,7 @@ class Cut:
     coder: Coder | None = None
     predicted: bool = False
 
-    def codes(self, distinct: "Distinct") -> Codes:
+    def codes(self, distinct: "DistinctValues") -> Codes:
         """Return the code of each row (n,)."""
         assert self.coder is not None
         return self.coder.codes(distinct.values)[distinct.of_rows]
@@ -72,13 +72,13 @@ class Cut:
     def _levels(self) -> list[Span]:
         return [(code, code + 1) for code in range(len(self.edges), len(self.names))]
 
-    def told(self, span: Span) -> str:
+    def text(self, span: Span) -> str:
         """Say which rows have a code of this span.
 
         Examples
         --------
         >>> age = Cut("age", ("", "", "90", "missing"), ("1", "40", "90"))
-        >>> [age.told(span) for span in ((0, 1), (1, 3), (1, 2), (2, 3), (3, 4))]
+        >>> [age.text(span) for span in ((0, 1), (1, 3), (1, 2), (2, 3), (3, 4))]
         ['age < 40', 'age ≥ 40', '40 ≤ age < 90', 'age = 90', 'age missing']
         """
         low, high = span
@@ -115,7 +115,7 @@ class LeftOut(NamedTuple):
     why: str
 
 
-class Distinct(NamedTuple):
+class DistinctValues(NamedTuple):
     """The different values of a column, as numbers or texts, and which of them each row has."""
 
     values: Array  # (k,) of floats, NaN where missing, or of texts
@@ -123,7 +123,7 @@ class Distinct(NamedTuple):
     counts: Array  # (k,)
 
     @classmethod
-    def of(cls, column: Any) -> "Distinct":
+    def of(cls, column: Any) -> "DistinctValues":
         """Tell the values of a column apart."""
         array = _array(column)
         if array.dtype.kind in "iuf":
@@ -168,9 +168,9 @@ def _numbers_or_texts(known: Collection[str]) -> Array:
     return np.array(list(known), object)
 
 
-def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
+def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, DistinctValues]:
     """Tell the values of columns of n rows apart."""
-    found = {str(name): Distinct.of(values) for name, values in given.items()}
+    found = {str(name): DistinctValues.of(values) for name, values in given.items()}
     for name, distinct in found.items():
         if distinct.of_rows.shape != (n,):
             raise ValueError(
@@ -181,7 +181,7 @@ def distinct_values(given: Mapping[str, Any], n: int) -> dict[str, Distinct]:
 
 
 def cut_columns(
-    given: Mapping[str, Distinct], predicted: Collection[str] = (), *, whole: bool = True
+    given: Mapping[str, DistinctValues], predicted: Collection[str] = (), *, whole: bool = True
 ) -> tuple[list[Column], list[LeftOut]]:
     """Cut columns, some of which are predictions; leave out those that conditions cannot be on.
 
@@ -192,27 +192,27 @@ def cut_columns(
     for name, distinct in given.items():
         some = [each for each in _cuts(name, distinct, whole) if len(each[0].names) > 1]
         for cut, *use in some:
-            told = replace(cut, predicted=name in predicted)
-            found.append(Column(told, told.codes(distinct), *use))
+            marked = replace(cut, predicted=name in predicted)
+            found.append(Column(marked, marked.codes(distinct), *use))
         if not some:
             left_out.append(LeftOut(name, _why(distinct)))
     return found, left_out
 
 
-def code_rows(cuts: Sequence[Cut], given: Mapping[str, Distinct], n: int) -> Codes:
+def code_rows(cuts: Sequence[Cut], given: Mapping[str, DistinctValues], n: int) -> Codes:
     """Return the codes of all columns, behind one of zeros: (n, columns)."""
     of_columns = [cut.codes(given[cut.coder.column]) for cut in cuts if cut.coder is not None]
     return np.ascontiguousarray(np.stack([np.zeros(n, np.uint8), *of_columns], axis=1))
 
 
-def _why(distinct: Distinct) -> str:
+def _why(distinct: DistinctValues) -> str:
     """Say why a column is left out."""
     if len(distinct.values) == 1:
         return "one value"
     return f"text: none of its {len(distinct.values):,} values has {LEVEL} rows"
 
 
-def _cuts(name: str, distinct: Distinct, whole: bool) -> Iterator[tuple[Any, ...]]:
+def _cuts(name: str, distinct: DistinctValues, whole: bool) -> Iterator[tuple[Any, ...]]:
     """Yield the ways in which a column is cut, and how conditions on each are used."""
     if distinct.values.dtype.kind == "f":
         few = int((~np.isnan(distinct.values)).sum()) <= FEW
@@ -240,7 +240,7 @@ def _dates(
     yield (cut,)
 
 
-def _numbers(name: str, distinct: Distinct, bins: int, whole: bool) -> Cut:
+def _numbers(name: str, distinct: DistinctValues, bins: int, whole: bool) -> Cut:
     """Cut numbers into quantiles; few different ones have a code each."""
     values, counts = distinct.values, distinct.counts
     known = ~np.isnan(values)

@@ -68,10 +68,10 @@ def rule(counts: Mapping[str, int], column: str) -> str:
     present = _present(counts)
     if _cut(present, column) is not _quantiles:
         return ""
-    told = f"{column} in quantiles of its {len(present):,} different numbers"
+    text = f"{column} in quantiles of its {len(present):,} different numbers"
     if len(present) > FEW or not all(WHOLE.fullmatch(value) for value in present):
-        return told
-    return f"{told} (in a column called {column}_id each is a group)"
+        return text
+    return f"{text} (in a column called {column}_id each is a group)"
 
 
 def _present(counts: Mapping[str, int]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from calibrant.device import draws, fused, norms
 from calibrant.device.grid import SortedRows, group, group_boxes, group_simplices
-from calibrant.device.rows import Origin, Rows
+from calibrant.device.rows import DeviceRows, Origin
 from calibrant.engine.norms import IN_ORDER
 
 ENTRIES = 1 << 26  # of the arrays that are laid out at a time
@@ -25,10 +25,10 @@ Keys = tuple[Tensor, Tensor]  # hashes of the rows, in sorted order, and of the 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Cells:
+class DeviceCells:
     """Rows sorted by cell."""
 
-    rows: Rows  # as a lens shows them
+    rows: DeviceRows  # as a lens shows them
     groups: SortedRows
 
     @cached_property
@@ -76,7 +76,7 @@ class Cells:
 
     def totals(self) -> Any:
         """Return norms of the deviations of the data, summed over the cells and largest."""
-        out = norms.Totals(1, (0, 3), self.mass.device)
+        out = norms.DeviceTotals(1, (0, 3), self.mass.device)
         if self.rows.event < 0:
             _add_observed(self, out)
         else:
@@ -89,7 +89,7 @@ class Cells:
 
     def null_totals(self, key: np.uint64, span: tuple[int, int], wanted: tuple[int, int]) -> Any:
         """Return the totals of a span of replicates, a draw for each row: norms range(*wanted)."""
-        out = norms.Totals(span[1] - span[0], wanted, self.mass.device)
+        out = norms.DeviceTotals(span[1] - span[0], wanted, self.mass.device)
         rows = draws.row_keys(int(key), self.groups.rows)
         cuts = None if self.rows.event < 0 else self._cuts()
         for start in range(span[0], span[1], SIDE):
@@ -114,7 +114,7 @@ class Cells:
 # Two outcomes: how often the event occurs
 
 
-def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
+def event_counts(cells: DeviceCells, cuts: Tensor, keys: Keys) -> Tensor:
     """Return the weight of the event, which sorted rows draw between cuts (2, n): (cells, size)."""
     rows, replicates = keys
     n, size, weighted = len(rows), len(replicates), cells.weights is not None
@@ -136,7 +136,9 @@ def event_counts(cells: Cells, cuts: Tensor, keys: Keys) -> Tensor:
     return out
 
 
-def _add_events(cells: Cells, off: Tensor, totals: norms.Totals, at: slice = slice(None)) -> None:
+def _add_events(
+    cells: DeviceCells, off: Tensor, totals: norms.DeviceTotals, at: slice = slice(None)
+) -> None:
     """Add cells with counts (cells, size) of the event, which are written over."""
     off -= cells.event_sums[:, None]
     off *= (1.0 / torch.where(cells.mass > 0, cells.mass, 1.0))[:, None]
@@ -190,7 +192,7 @@ def _by_rows(probs: Tensor) -> bool:
     return probs.shape[1] > IN_ORDER and fused.usable(probs)
 
 
-def _cut(cells: Cells) -> Iterator[SomeCells]:
+def _cut(cells: DeviceCells) -> Iterator[SomeCells]:
     """Yield all cells that have weight, in parts of a bounded size: first those of few rows."""
     m = cells.rows.shape[1]
     few = m // 2 if _by_rows(cells.rows.probs) else 2
@@ -207,7 +209,7 @@ def _cut(cells: Cells) -> Iterator[SomeCells]:
             first, before = last, int(ends[last - 1])
 
 
-def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> SomeCells:
+def _part(cells: DeviceCells, chosen: Tensor, count: int, *, short: bool) -> SomeCells:
     """Bring together the cells with these numbers, which have so many rows."""
     sizes, begin = cells.sizes[chosen], cells.groups.starts[chosen]
     starts = torch.nn.functional.pad(sizes.cumsum(0), (1, 0))
@@ -227,7 +229,7 @@ def _part(cells: Cells, chosen: Tensor, count: int, *, short: bool) -> SomeCells
     )
 
 
-def _add_observed(cells: Cells, totals: norms.Totals) -> None:
+def _add_observed(cells: DeviceCells, totals: norms.DeviceTotals) -> None:
     """Add the deviations of the data."""
     m = cells.rows.shape[1]
     for part in cells.parts():
@@ -238,7 +240,7 @@ def _add_observed(cells: Cells, totals: norms.Totals) -> None:
         totals.add(*found, part.shares)
 
 
-def _add_drawn(part: SomeCells, keys: Keys, totals: norms.Totals, at: slice) -> None:
+def _add_drawn(part: SomeCells, keys: Keys, totals: norms.DeviceTotals, at: slice) -> None:
     """Add the deviations of replicates `at`, whose labels are drawn."""
     if not part.short:
         found = norms.dense_norms(_counts(part, keys), part.predictions, 1.0 / part.mass)
@@ -280,18 +282,18 @@ def _seen_totals(part: SomeCells, drawn: Tensor, wanted: tuple[int, int]) -> Ten
     return torch.stack((high.sum(1), low.sum(1), most.amax(1)))
 
 
-def boxes(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
+def boxes(rows: DeviceRows, columns: tuple[int, int], k: int) -> DeviceCells | None:
     """Return the cells of `EqualWidth(k)` along some columns; None if the host has to find them."""
     groups = group_boxes(rows.probs, columns, k)
-    return None if groups is None else Cells(rows, groups)
+    return None if groups is None else DeviceCells(rows, groups)
 
 
-def simplices(rows: Rows, columns: tuple[int, int], k: int) -> Cells | None:
+def simplices(rows: DeviceRows, columns: tuple[int, int], k: int) -> DeviceCells | None:
     """Return the cells of `SimplexBins(k)`; None if the host has to find them."""
     groups = group_simplices(rows.probs, columns, k)
-    return None if groups is None else Cells(rows, groups)
+    return None if groups is None else DeviceCells(rows, groups)
 
 
-def from_host(rows: Rows, of_rows: np.ndarray[Any, Any]) -> Cells:
+def from_host(rows: DeviceRows, of_rows: np.ndarray[Any, Any]) -> DeviceCells:
     """Return cells that were found on the host: the number of each row's (n,)."""
-    return Cells(rows, group(torch.from_numpy(of_rows).to(rows.probs.device)))
+    return DeviceCells(rows, group(torch.from_numpy(of_rows).to(rows.probs.device)))

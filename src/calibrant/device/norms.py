@@ -130,7 +130,7 @@ def _replaced(old: Tensor, new: Tensor) -> Tensor:
     return _value(*(a.sum(1, keepdim=True) + (b - a) for a, b in pairs))
 
 
-class Totals:
+class DeviceTotals:
     """What is known of the cells so far; sums never round, so their order does not show."""
 
     def __init__(self, size: int, wanted: tuple[int, int], device: torch.device) -> None:

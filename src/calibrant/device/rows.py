@@ -28,7 +28,7 @@ class Origin(NamedTuple):
     event: Tensor  # (n,) the class of each row
 
 
-class Top(NamedTuple):
+class DeviceTop(NamedTuple):
     """The most probable class of each row; of equal ones, the first."""
 
     most: Tensor  # (n,) its probability
@@ -37,7 +37,7 @@ class Top(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class DeviceRows:
     """Predictions, outcomes and weights on a device."""
 
     probs: Tensor  # (n, m) float32 or float64, rows that sum to 1
@@ -45,7 +45,7 @@ class Rows:
     weights: Tensor | None  # (n,) float64, as Predictions round them
     unit: float  # the smallest power of 2 that no weight exceeds
     event: int  # the one of two outcomes that the problem is about; -1 if there are more
-    top: Top | None = None  # what was seen of each row as it was checked
+    top: DeviceTop | None = None  # what was seen of each row as it was checked
     origin: Origin | None = None  # what a lens looked at
 
     @property
@@ -53,7 +53,7 @@ class Rows:
         """Number of rows and of outcomes."""
         return self.probs.shape[0], self.probs.shape[1]
 
-    def known(self, top: Top | None) -> "Rows":
+    def known(self, top: DeviceTop | None) -> "DeviceRows":
         """Return the same rows, of which the most probable classes are known."""
         return replace(self, top=top)
 
@@ -65,16 +65,16 @@ class Rows:
         """Return the binary problem of the most probable class; of equal ones, the first."""
         return TopRows(self)
 
-    def one_class(self, j: int) -> "Rows":
+    def one_class(self, j: int) -> "DeviceRows":
         """Return the binary problem of one class."""
         return self.against_rest(self.all_of(j))
 
-    def against_rest(self, event: Tensor) -> "Rows":
+    def against_rest(self, event: Tensor) -> "DeviceRows":
         """Return the binary problem of a class (n,) of each row; it occurs in outcome 0."""
         p = self.probs.gather(1, event[:, None])[:, 0].double()
         probs = torch.stack((p, torch.where(p < 1.0, 1.0 - p, 0.0)), 1).to(self.probs.dtype)
         seen = (self.labels != event).long()
-        return Rows(probs, seen, self.weights, self.unit, 0, None, Origin(self.probs, event))
+        return DeviceRows(probs, seen, self.weights, self.unit, 0, None, Origin(self.probs, event))
 
     def pulled(self) -> tuple[Array, NDArray[np.int32]]:
         """Return probabilities and labels as arrays on the host."""
@@ -90,11 +90,11 @@ class TopRows:
 
     event = 0
 
-    def __init__(self, given: Rows) -> None:
+    def __init__(self, given: DeviceRows) -> None:
         self.given, self.weights, self.unit = given, given.weights, given.unit
 
     @cached_property
-    def _made(self) -> Rows:
+    def _made(self) -> DeviceRows:
         given = self.given
         top = given.probs.max(1).indices if given.top is None else given.top.classes.long()
         return given.against_rest(top)
@@ -138,10 +138,10 @@ def edges(k: int, device: torch.device) -> Tensor:
     return torch.from_numpy(engine.grid.edges(k)).to(device)
 
 
-def rows_of(probs: Tensor, labels: Any, weights: Array | None) -> Rows:
+def rows_of(probs: Tensor, labels: Any, weights: Array | None) -> DeviceRows:
     """Bring together what was checked, on the device of the probabilities."""
     unit = 1.0 if weights is None else float(2.0 ** np.ceil(np.log2(weights.max())))
-    return Rows(
+    return DeviceRows(
         probs,
         pushed(labels, probs.device).long(),
         None if weights is None else pushed(weights, probs.device),
@@ -158,7 +158,7 @@ def pushed(value: Any, device: torch.device) -> Tensor:
     return found
 
 
-def probabilities(value: Any) -> tuple[Tensor, Top | None] | None:
+def probabilities(value: Any) -> tuple[Tensor, DeviceTop | None] | None:
     """Return float32 or float64 (n, m) whose rows sum to 1 to rounding; None: let the host look.
 
     With it comes the most probable class of each row, where one pass has seen it. The host refuses
@@ -181,7 +181,7 @@ def _both(p: Tensor) -> tuple[Tensor, None] | None:
     return (torch.stack((1 - p, p), 1), None) if fine else None
 
 
-def _checked(probs: Tensor) -> tuple[Tensor, Top | None] | None:
+def _checked(probs: Tensor) -> tuple[Tensor, DeviceTop | None] | None:
     """Return probabilities (n, m) with what one pass has seen of them; None: let the host look."""
     top = _looked(probs)
     return (probs, top) if top is not None or _even(probs) else None
@@ -199,13 +199,13 @@ def integers(value: Any, n: int, m: int) -> Tensor | None:
     return value if bool(((value >= 0) & (value < m)).all()) else None
 
 
-def _looked(probs: Tensor) -> Top | None:
+def _looked(probs: Tensor) -> DeviceTop | None:
     """Check rows in one pass; None where that is not possible, or not enough to decide."""
     n, m = probs.shape
     if not fused.usable(probs) or m > WIDEST:
         return None
     bad = _flag(probs.device)
-    top = Top(probs.new_empty(n), torch.empty(n, dtype=torch.int32, device=probs.device))
+    top = DeviceTop(probs.new_empty(n), torch.empty(n, dtype=torch.int32, device=probs.device))
     limit = (_rounding(probs) - m * 2.0**-52) * (1 - 2.0**-20)  # it crosses as a float32
     width = 1 << max(1, fused.bits(m))
     height = max(1, TILE // width)

@@ -29,11 +29,11 @@ def curve_picture(diagram: "CurveDiagram", *, confidence: bool) -> Picture:
         diagram = replace(diagram, series=tuple(one.within(shown) for one in diagram.series))
     limits = [series.limits(kind, confidence=confidence) for series in diagram.series]
     curves = chain(*(_band_and_curve(diagram, i, limits[i], shown) for i in models))
-    told = chain(*(_places_told(diagram, i, limits[i], shown, confidence) for i in models))
+    places = chain(*(_noted_places(diagram, i, limits[i], shown, confidence) for i in models))
     frame = _frame(diagram, limits, shown)
     return Picture(
         label=f"{capital(frame.vertical)}, over the {frame.horizontal}.",
-        parts=(picture.reference(float(kind.diagonal), shown), *curves, *told),
+        parts=(picture.reference(float(kind.diagonal), shown), *curves, *places),
         keys=tuple(_curve_keys(diagram, confidence)),
         frame=frame,
         strip=strip,
@@ -89,7 +89,7 @@ def _band_and_curve(diagram: "CurveDiagram", i: int, limits: "Limits", shown: Ra
     return [*(bands if len(diagram.series) <= picture.FEW_MODELS else []), *curves]
 
 
-def _places_told(
+def _noted_places(
     diagram: "CurveDiagram", i: int, limits: "Limits", shown: Range, confidence: bool
 ) -> Iterator[Marks]:
     """Yield places that say their numbers on hovering.
@@ -100,15 +100,15 @@ def _places_told(
     few = np.arange(series.x.size)
     if series.x.size > FEW:
         few = np.array([one.start for one in series.pieces if one.stop - one.start == 1], np.int64)
-    others = np.setdiff1d(series.told(shown), few)
-    for told, look, size in ((few, "mark", 0.3), (others, "spot", 1.0)):
-        if told.size:
+    others = np.setdiff1d(series.noted(shown), few)
+    for places, look, size in ((few, "mark", 0.3), (others, "spot", 1.0)):
+        if places.size:
             yield Marks(
-                at=np.stack((series.x[told], series.y[told]), axis=1),
-                off=series.band.pvalues[told] <= diagram.alpha,
-                notes=tuple(_note(diagram, i, t, limits, confidence) for t in told.tolist()),
-                sizes=np.full(told.size, size),
-                shapes=("circle",) * told.size,
+                at=np.stack((series.x[places], series.y[places]), axis=1),
+                off=series.band.pvalues[places] <= diagram.alpha,
+                notes=tuple(_note(diagram, i, t, limits, confidence) for t in places.tolist()),
+                sizes=np.full(places.size, size),
+                shapes=("circle",) * places.size,
                 look=look,
                 model=i if len(diagram.series) > 1 else None,
             )
@@ -136,8 +136,8 @@ def _predictions(diagram: "CurveDiagram") -> tuple[tuple[float, str], ...]:
         return ()
     ticks = np.linspace(0, 1, TICKS)
     at = np.searchsorted(series.x, ticks).clip(max=series.x.size - 1)
-    told = [f"{p:.2f}" for p in series.predictions[at]]
-    return tuple(zip(ticks.tolist(), told, strict=True))
+    texts = [f"{p:.2f}" for p in series.predictions[at]]
+    return tuple(zip(ticks.tolist(), texts, strict=True))
 
 
 def _curve_keys(diagram: "CurveDiagram", confidence: bool) -> Iterator[Key]:

@@ -144,7 +144,7 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
 
     Several models have a line each. The p-value is not that of the ECE.
     """
-    told = [
+    numbers = [
         (
             f"ECE {series.miscalibration:.3f} ({_named_bins(series)})",
             f"n = {series.function.counts.sum():,.12g}",
@@ -152,10 +152,10 @@ def summary_lines(diagram: "ReliabilityDiagram") -> list[str]:
         )
         for series in diagram.series
     ]
-    if len(told) == 1:
-        error, n, p = told[0]
+    if len(numbers) == 1:
+        error, n, p = numbers[0]
         return [error, f"{n}, {p}"]
-    return [f"{s.name}: {', '.join(each)}" for s, each in zip(diagram.series, told, strict=True)]
+    return [f"{s.name}: {', '.join(each)}" for s, each in zip(diagram.series, numbers, strict=True)]
 
 
 def _named_bins(series: "Series") -> str:

@@ -128,12 +128,12 @@ class ClassDiagram(Diagram):
 
     def _note(self, j: int, p: float) -> str:
         fn, e = self.cells.function, self._event
-        told = f"confidence {fn.predicted[j, e]:.3f}, accuracy {fn.observed[j, e]:.3f}"
+        means = f"confidence {fn.predicted[j, e]:.3f}, accuracy {fn.observed[j, e]:.3f}"
         low, high = map(with_sign, self.intervals[j].tolist())
         off = with_sign(float(self.deviations[j]))
         lines = [
             f"{self.names[j]}: {rows_of(float(fn.counts[j]), fn.weighted)}",
-            told,
+            means,
             f"{off} ({low} to {high})",
         ]
         return "\n".join([*lines, f"adjusted {pvalue(p, self.cells.largest.size)}"])
@@ -231,10 +231,10 @@ class ClassDiagram(Diagram):
             "underconfident": off & (low > 0),
             "with an interval that includes 0": off & (low <= 0) & (high >= 0),
         }
-        told = ", ".join(f"{which.sum():,} {word}" for word, which in ways.items() if which.any())
+        text = ", ".join(f"{which.sum():,} {word}" for word, which in ways.items() if which.any())
         return (
             f"{count:,} of {len(self.names):,} predicted classes {be(count)} further off than"
-            f" chance allows{': ' * bool(told)}{told}"
+            f" chance allows{': ' * bool(text)}{text}"
         )
 
 
@@ -322,11 +322,11 @@ def _instead(data: Predictions, predicted: NDArray[Any], which: Sequence[int]) -
     pairs, counts = np.unique(
         predicted[wrong].astype(np.int64) * data.m + data.labels[wrong], return_counts=True
     )
-    told = dict.fromkeys(which, "")
+    instead = dict.fromkeys(which, "")
     for place in np.argsort(counts, kind="stable").tolist():
         k, true = divmod(int(pairs[place]), data.m)
-        told[k] = f"{data.classes[true]} ({counts[place]:,})"
-    return list(told.values())
+        instead[k] = f"{data.classes[true]} ({counts[place]:,})"
+    return list(instead.values())
 
 
 def _steps(rank: Floats, low: Floats, high: Floats) -> Floats:

@@ -51,17 +51,17 @@ class FlexibleDiagram(Diagram):
         lower, upper, points = (
             np.stack((curve.x, each), axis=1) for each in (curve.low, curve.high, curve.y)
         )
-        told = _told(curve.x)
+        at = _evenly(curve.x)
         notes = [
             f"predicted {curve.x[t]:.3f}, observed {curve.y[t]:.3f}\n"
             f"{percent(self.found.level)} interval: {curve.low[t]:.3f} to {curve.high[t]:.3f}"
-            for t in told
+            for t in at
         ]
         parts: tuple[Part, ...] = (
             Areas(np.concatenate((lower, upper[::-1]))[None], "band"),
             picture.reference(1.0),
             Lines(points[None], "curve"),
-            _spots(points[told], notes),
+            _spots(points[at], notes),
         )
         keys = (
             Key("flexible curve (lowess)", "line", "curve"),
@@ -84,7 +84,7 @@ class FlexibleDiagram(Diagram):
         """Return some points of the curve, with their limits."""
         curve = self.found.curve
         names = {"predicted": curve.x, "observed": curve.y, "low": curve.low, "high": curve.high}
-        return [{name: float(each[t]) for name, each in names.items()} for t in _told(curve.x)]
+        return [{name: float(each[t]) for name, each in names.items()} for t in _evenly(curve.x)]
 
     def lines(self) -> tables.Lines:
         """Return header and lines of the table."""
@@ -200,13 +200,11 @@ class DecisionCurve(Diagram):
         """Return some thresholds of each model, with net benefits and their limits."""
         found = []
         for name, one in self.series.items():
-            told = _told(one.thresholds)
+            at = _evenly(one.thresholds)
             columns = {"threshold": one.thresholds, "net_benefit": one.value, "low": one.low}
             columns |= {"high": one.high, "treat_all": one.treat_all}
             named_so = {"model": name} if name else {}
-            found += [
-                named_so | {key: float(each[t]) for key, each in columns.items()} for t in told
-            ]
+            found += [named_so | {key: float(each[t]) for key, each in columns.items()} for t in at]
         return found
 
     def lines(self) -> tables.Lines:
@@ -227,14 +225,14 @@ class DecisionCurve(Diagram):
 
     def _places(self, title: str, one: NetBenefit, frame: Frame) -> Marks:
         """Return places along a curve that say their numbers on hovering."""
-        told = [t for t in _told(one.thresholds) if frame.y[0] <= one.value[t] <= frame.y[1]]
+        at = [t for t in _evenly(one.thresholds) if frame.y[0] <= one.value[t] <= frame.y[1]]
         notes = [
             f"{title}\n" * bool(title) + f"threshold {one.thresholds[t]:.3g}\nnet benefit"
             f" {number(one.value[t])} ({number(one.low[t])} to {number(one.high[t])})\n"
             f"treating all {number(one.treat_all[t])}"
-            for t in told
+            for t in at
         ]
-        return _spots(np.stack((one.thresholds[told], one.value[told]), axis=1), notes)
+        return _spots(np.stack((one.thresholds[at], one.value[at]), axis=1), notes)
 
     def _keys(self) -> Iterator[Key]:
         for i, name in enumerate(self.series):
@@ -253,14 +251,14 @@ class DecisionCurve(Diagram):
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        told = ((name, f"{capital(one.told())}.") for name, one in self.series.items())
-        return self._of_models(told)
+        sentences = ((name, f"{capital(one.text())}.") for name, one in self.series.items())
+        return self._of_models(sentences)
 
     def __str__(self) -> str:
         found = next(iter(self.series.values()))
         if len(self.series) > 1:
             return f"decision curve of {len(self.series)} models"
-        return f"decision curve, {found.told()}"
+        return f"decision curve, {found.text()}"
 
 
 @takes_models
@@ -300,7 +298,7 @@ def _seen(data: Any, lens: Lens | str) -> Predictions:
     return as_lens(lens, data)(data)
 
 
-def _told(x: Floats) -> list[int]:
+def _evenly(x: Floats) -> list[int]:
     """Return places along a curve, about evenly."""
     at = np.searchsorted(x, np.linspace(x[0], x[-1], NOTES)).clip(max=x.size - 1)
     return [int(place) for place in np.unique(at)]

@@ -124,7 +124,7 @@ class CurveSeries:
             gaps=tuple(gap - first for gap in self.gaps if first < gap <= last),
         )
 
-    def told(self, shown: Range) -> NDArray[np.intp]:
+    def noted(self, shown: Range) -> NDArray[np.intp]:
         """Return the points whose numbers are told: all of few, some along a longer curve."""
         if self.x.size <= FEW:
             return np.arange(self.x.size)
@@ -238,7 +238,7 @@ class CurveDiagram(Diagram):
         header, lines = ["predicted", y, self.band_name(), "adjusted p"], []
         for series in self.series:
             records, name = series.records(self.kind), [series.name][len(self.series) == 1 :]
-            for t in series.told(self.shown).tolist():
+            for t in series.noted(self.shown).tolist():
                 x, height, low, high, _, p = records[t].values()
                 limits = f"{low:.3f} to {high:.3f}"
                 lines.append([*name, f"{x:.3f}", f"{height:.3f}", limits, f"{p:.3g}"])

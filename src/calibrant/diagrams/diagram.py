@@ -39,9 +39,9 @@ class Diagram(Tabular):
         return f"{self}."
 
     @staticmethod
-    def _of_models(told: Iterable[tuple[str, str]]) -> str:
+    def _of_models(pairs: Iterable[tuple[str, str]]) -> str:
         """Join what is said of each model, after its name."""
-        named = (f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in told)
+        named = (f"{name}: {text[0].lower()}{text[1:]}" if name else text for name, text in pairs)
         return " ".join(named)
 
     def lines(self) -> Lines:

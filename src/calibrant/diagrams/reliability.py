@@ -197,11 +197,11 @@ class ReliabilityDiagram(Diagram):
     @property
     def sentence(self) -> str:
         """What the diagram shows."""
-        told = self._of_models((series.name, self._sentence(series)) for series in self.series)
+        text = self._of_models((series.name, self._sentence(series)) for series in self.series)
         if not self.n_off or len(self.series[0].cells.largest) < NEEDED:
-            return told
+            return text
         return (
-            f"{told} If a model were calibrated, the chance of any such bin would be at most"
+            f"{text} If a model were calibrated, the chance of any such bin would be at most"
             f" {percent(self.alpha)}."
         )
 

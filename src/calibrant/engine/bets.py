@@ -30,21 +30,21 @@ FLOOR = 1e-100  # of weights: nothing underflows
 STEEP = 10.0  # the largest shift of a curve
 
 
-class Plan(NamedTuple):
-    """What bets are made of, and room for the factors of a row."""
+class BetPlan(NamedTuple):
+    """What bets are made of, and scratch memory for the factors of a row."""
 
     offsets: Annotated[Floats, out(f8["offsets"])]  # factors of the odds
     slopes: Annotated[Floats, out(f8["slopes"])]
     ratios: Annotated[Floats, out(f8["shifts"])]  # factors of the odds in an interval
     dense: Annotated[Array, out(i8["dense"])]  # intervals of each level
     sparse: Annotated[Array, out(i8["sparse"])]
-    powers: Annotated[Floats, out(f8["slopes"])]  # room: odds to the power of each slope
-    lines: Annotated[Floats, out(f8["lines"])]  # room: factors of lines
-    moves: Annotated[Floats, out(f8["shifts"])]  # room: factors of shifts
-    gain: Annotated[Floats, out(f8["knots"])]  # room: covariances with a curve's height
+    powers: Annotated[Floats, out(f8["slopes"])]  # scratch: odds to the power of each slope
+    lines: Annotated[Floats, out(f8["lines"])]  # scratch: factors of lines
+    moves: Annotated[Floats, out(f8["shifts"])]  # scratch: factors of shifts
+    gain: Annotated[Floats, out(f8["knots"])]  # scratch: covariances with a curve's height
 
     @classmethod
-    def start(cls) -> "Plan":
+    def start(cls) -> "BetPlan":
         """Return the bets as they are named above."""
         lengths = {"offsets": 7, "slopes": 7, "shifts": 7, "lines": 49, "knots": KNOTS}
         plan = blank(cls, dense=len(DENSE), sparse=len(SPARSE), **lengths)

@@ -21,7 +21,7 @@ EVERY = 32  # rows between the beginnings of two trees
 TREE_START = 0.25  # odds of a node against its children
 
 
-class Change(NamedTuple):
+class ChangeDetector(NamedTuple):
     """Wealths of the bets that began at all rows before."""
 
     levels: Annotated[Array, out(i8["levels"])]
@@ -36,7 +36,7 @@ class Change(NamedTuple):
     wealth: Annotated[Floats, out(f8["copies"])]  # of each tree; 0 before it begins
 
     @classmethod
-    def start(cls) -> "Change":
+    def start(cls) -> "ChangeDetector":
         """Return the detector before the first row."""
         lengths = {"levels": len(LEVELS), "lines": 49, "intervals": INTERVALS, "shifts": 7}
         change = blank(cls, copies=COPIES, tenths=NODES[DENSE], **lengths)

@@ -51,21 +51,21 @@ class ClassBets(NamedTuple):
         return bets
 
 
-class ClassRoom(NamedTuple):
-    """Room for what is worked out of one row."""
+class ClassScratch(NamedTuple):
+    """Scratch memory for what is worked out of one row."""
 
     probs: Annotated[Floats, out(f8["m"])]
     powers: Annotated[Floats, out(f8["slopes"])]  # sums of p^b over the classes behind the top
     factors: Annotated[Floats, out(f8["slopes"])]
 
     @classmethod
-    def start(cls, m: int) -> "ClassRoom":
-        """Return room for a row of m classes."""
+    def start(cls, m: int) -> "ClassScratch":
+        """Return what a row of m classes needs."""
         return blank(cls, m=m, slopes=len(SLOPES))
 
 
 @helper
-def normalised(row, room):
+def normalised(row, scratch):
     """Write a row of probabilities that sum to one in double precision; return its top class."""
     total, top = 0.0, 0
     for c in range(row.shape[0]):
@@ -73,70 +73,70 @@ def normalised(row, room):
         if row[c] > row[top]:
             top = c
     for c in range(row.shape[0]):
-        room.probs[c] = float(row[c]) / total
+        scratch.probs[c] = float(row[c]) / total
     return top
 
 
 @helper
-def sum_powers(top, room):
+def sum_powers(top, scratch):
     """Write the sums of p^b over all classes but the top one."""
-    room.powers[:] = 0.0
-    for c in range(room.probs.shape[0]):
-        if c != top and room.probs[c] > 0.0:
-            raise_odds(room.probs[c], log(room.probs[c]), room.factors)
-            for k in range(room.powers.shape[0]):
-                room.powers[k] += room.factors[k]
+    scratch.powers[:] = 0.0
+    for c in range(scratch.probs.shape[0]):
+        if c != top and scratch.probs[c] > 0.0:
+            raise_odds(scratch.probs[c], log(scratch.probs[c]), scratch.factors)
+            for k in range(scratch.powers.shape[0]):
+                scratch.powers[k] += scratch.factors[k]
 
 
 @helper
-def temperature_bet(label, top, bets, plan, room):
+def temperature_bet(label, top, bets, plan, scratch):
     """Return the factor of a temperature of all classes."""
-    of_top, own = log(room.probs[top]), log(room.probs[label])
+    of_top, own = log(scratch.probs[top]), log(scratch.probs[label])
     for k in range(plan.slopes.shape[0]):
-        total = room.powers[k] + exp(plan.slopes[k] * of_top)
-        room.factors[k] = exp((plan.slopes[k] - 1.0) * own) / total
-    return bet(bets.temperature, room.factors)
+        total = scratch.powers[k] + exp(plan.slopes[k] * of_top)
+        scratch.factors[k] = exp((plan.slopes[k] - 1.0) * own) / total
+    return bet(bets.temperature, scratch.factors)
 
 
 @helper
-def rest_bet(label, top, bets, plan, room):
+def rest_bet(label, top, bets, plan, scratch):
     """Return the factor of a temperature of all classes but the top one, if that failed."""
     if label == top:
         return 1.0
-    own, one = log(room.probs[label]), 0.0
-    for c in range(room.probs.shape[0]):
+    own, one = log(scratch.probs[label]), 0.0
+    for c in range(scratch.probs.shape[0]):
         if c != top:
-            one += room.probs[c]
+            one += scratch.probs[c]
     for k in range(plan.slopes.shape[0]):
-        room.factors[k] = exp((plan.slopes[k] - 1.0) * own) * one / room.powers[k]
-    return bet(bets.rest, room.factors)
+        scratch.factors[k] = exp((plan.slopes[k] - 1.0) * own) * one / scratch.powers[k]
+    return bet(bets.rest, scratch.factors)
 
 
 @helper
-def one_class_bet(label, bets, plan, room):
+def one_class_bet(label, bets, plan, scratch):
     """Return the factor of a shift of one class, averaged over classes."""
     total = 0.0
-    for c in range(room.probs.shape[0]):
+    for c in range(scratch.probs.shape[0]):
         for k in range(6):
-            factor = shift_factor(room.probs[c], c == label, plan.ratios[k + 1])
+            factor = shift_factor(scratch.probs[c], c == label, plan.ratios[k + 1])
             bets.one[c, k] *= factor
             total += bets.one[c, k]
-    for c in range(room.probs.shape[0]):
+    for c in range(scratch.probs.shape[0]):
         for k in range(6):
             bets.one[c, k] = max(bets.one[c, k] / total, FLOOR)
     return total
 
 
 @helper
-def class_bet(label, top, of_event, bets, plan, room):
+def class_bet(label, top, of_event, bets, plan, scratch):
     """Return the factor of the mixture of all bets on classes.
 
     of_event : the factor of the bets on whether the predicted class occurs, whose shifts' factors
     are in `plan.moves`
     """
-    sum_powers(top, room)
-    temperature = temperature_bet(label, top, bets, plan, room)
-    one = one_class_bet(label, bets, plan, room)
+    sum_powers(top, scratch)
+    temperature = temperature_bet(label, top, bets, plan, scratch)
+    one = one_class_bet(label, bets, plan, scratch)
     predicted = shift_bet(bets.predicted, top, plan.moves)
-    rest = rest_bet(label, top, bets, plan, room)
+    rest = rest_bet(label, top, bets, plan, scratch)
     return share_wealth(bets.kinds, of_event, temperature, one, predicted, rest)

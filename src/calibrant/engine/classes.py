@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.engine import arrays, draws, threads
 from calibrant.engine.arrays import Array, Floats, Ints, Replicates, Rows, Source, Span
-from calibrant.engine.draws import ROOM, draw_row
+from calibrant.engine.draws import SCRATCH, draw_row
 from calibrant.engine.grid import interval
 from calibrant.engine.kernel import SPAN, code, f8, i8, kernel, out, u8
 from calibrant.engine.sums import EXACT, add_limbs_at, whole
@@ -18,7 +18,7 @@ from calibrant.engine.sums import EXACT, add_limbs_at, whole
 Limbs = Ints  # (3, all cells), as those of `engine.sums`
 
 
-class Tables(NamedTuple):
+class ClassSums(NamedTuple):
     """Weight of every cell, and limbs of the sum of predictions."""
 
     mass: Annotated[Floats, out(f8["slots"])]
@@ -33,7 +33,7 @@ def class_boxes(rows: Rows, edges: Floats, unit: float) -> tuple[Array, Floats, 
     k = edges.size - 1
     cells = np.empty((n, m), np.uint8 if k <= 256 else np.int32)
 
-    def work(span: Span, tables: Tables) -> None:
+    def work(span: Span, tables: ClassSums) -> None:
         _class_boxes(rows, span, 1.0 / unit, edges, cells, arrays.zeros((4, m)), tables)
 
     return cells, *_added(rows, m * k, work)
@@ -59,7 +59,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     """Add up tables over blocks of rows; few blocks, since tables may be large."""
 
     def add(*span: int) -> tuple[Floats, Limbs]:
-        tables = arrays.blank(Tables, slots=size)
+        tables = arrays.blank(ClassSums, slots=size)
         work(span, tables)
         return tables.mass, whole(tables.limbs)
 
@@ -68,7 +68,7 @@ def _added(rows: Rows, size: int, work: Any) -> tuple[Floats, Limbs]:
     return np.sum(mass, axis=0), np.sum(limbs, axis=0)
 
 
-@kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), Tables)
+@kernel(Rows, SPAN, f8, f8["k+1"], out(code["n m"]), out(f8["4 m"]), ClassSums)
 def _class_boxes(rows, span, scale, edges, cells, low, tables):
     """Find the interval of every entry and add it up.
 
@@ -99,7 +99,7 @@ def _class_boxes(rows, span, scale, edges, cells, low, tables):
             tables.limbs[s, j * k] += low[s, j]
 
 
-@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, Tables)
+@kernel(Rows, f8, i8["m+1"], code["n m"], SPAN, ClassSums)
 def _class_sums(rows, scale, offsets, cells, span, tables):
     for i in range(span[0], span[1]):
         w = rows.weights[i * rows.step]
@@ -117,14 +117,14 @@ def class_counts(
     arrays.expect_weights(rows)
     _expect_cells(cells, offsets)
     found = np.zeros((int(offsets[-1]), replicates.size))
-    keys, room = draws.replicate_keys(source.key, replicates), draws.room(m, replicates.size)
-    _class_counts(rows, cells, offsets, draws.checked(source, cells.shape[1]), keys, room, found)
+    keys, scratch = draws.replicate_keys(source.key, replicates), draws.scratch(m, replicates.size)
+    _class_counts(rows, cells, offsets, draws.checked(source, cells.shape[1]), keys, scratch, found)
     return found
 
 
-@kernel(Rows, code["n m"], i8["m+1"], Source, u8["size"], ROOM, out(f8["slots size"]))
-def _class_counts(rows, cells, offsets, source, keys, room, out):
-    cuts, u, labels = room
+@kernel(Rows, code["n m"], i8["m+1"], Source, u8["size"], SCRATCH, out(f8["slots size"]))
+def _class_counts(rows, cells, offsets, source, keys, scratch, out):
+    cuts, u, labels = scratch
     for i in range(rows.probs.shape[0]):
         draw_row(source, i, keys, cuts, u, labels)
         w = rows.weights[i * rows.step]

@@ -29,13 +29,13 @@ def add_gaussians(values: Floats, masses: Floats, nodes: Floats) -> None:
     if nodes.shape[0] <= REACH + 1:
         raise ValueError(f"`nodes` must be more than {REACH + 1}; found {nodes.shape[0]}.")
     falls = np.exp(-0.5 * (np.arange(REACH + 1) / WIDTH) ** 2)
-    room = falls, np.empty(2 * REACH + 1)
-    _add_gaussians(values, masses, room, nodes)
+    scratch = falls, np.empty(2 * REACH + 1)
+    _add_gaussians(values, masses, scratch, nodes)
 
 
 @kernel(f8["cells"], f8["cells size"], (f8["_"], out(f8["_"])), out(f8["_ size"]))
-def _add_gaussians(values, masses, room, nodes):
-    falls, weights = room
+def _add_gaussians(values, masses, scratch, nodes):
+    falls, weights = scratch
     steps = nodes.shape[0] - 1
     peak = steps / (WIDTH * np.sqrt(2.0 * np.pi))
     for c in range(values.shape[0]):

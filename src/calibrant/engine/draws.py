@@ -23,7 +23,7 @@ NEVER = np.int64(1 << 62)  # a threshold that is not reached
 BYTE = 256  # classes that fit into a byte
 FEW = 32  # classes up to which comparing with all of them is as fast as a binary search
 
-ROOM = out(i8["_"]), out(i8["size"]), out(i8["size"])  # for thresholds, numbers u and labels
+SCRATCH = out(i8["_"]), out(i8["size"]), out(i8["size"])  # for thresholds, numbers u and labels
 
 
 @helper
@@ -72,13 +72,13 @@ def uniforms(key: np.uint64, cells: Span, replicates: Keys) -> Floats:
     return np.asarray((mix(rows[:, None] + replicates) >> np.uint64(12)) / ONE)
 
 
-def room(m: int, size: int) -> tuple[Ints, Ints, Ints]:
-    """Return room to draw one of m classes in so many replicates."""
-    return thresholds_room(m), zeros(size, np.int64), zeros(size, np.int64)
+def scratch(m: int, size: int) -> tuple[Ints, Ints, Ints]:
+    """Return scratch memory to draw one of m classes in so many replicates."""
+    return thresholds_scratch(m), zeros(size, np.int64), zeros(size, np.int64)
 
 
-def thresholds_room(m: int) -> Ints:
-    """Return room for the thresholds of m classes, filled with what is never reached.
+def thresholds_scratch(m: int) -> Ints:
+    """Return scratch memory for the thresholds of m classes, filled with what is never reached.
 
     A multiple of three for `draw_few`, or a power of two for `draw_many`.
     """
@@ -119,7 +119,7 @@ def reached(u, cuts):
 
 @helper
 def draw_few(cuts, row, replicates, u, labels):
-    """Draw the label of one row of few classes in every replicate: labels (size,), u room."""
+    """Draw the label of one row of few classes in every replicate: labels (size,), u scratch."""
     for t in range(replicates.shape[0]):
         u[t] = uniform(row, replicates[t])
         labels[t] = 0
@@ -179,13 +179,13 @@ def draw_labels(source: Source, replicates: Replicates) -> NDArray[np.int32]:
     source, (n, m), size = checked(source), source.probs.shape, replicates.size
     keys = replicate_keys(source.key, replicates)
     out, blocks = np.empty((size, n), np.int32), threads.row_blocks((n, m))
-    threads.run(lambda *span: _draw_labels(source, span, keys, room(m, size), out), blocks)
+    threads.run(lambda *span: _draw_labels(source, span, keys, scratch(m, size), out), blocks)
     return out
 
 
-@kernel(Source, SPAN, u8["size"], ROOM, out(i4["size n"]))
-def _draw_labels(source, span, keys, room, out):
-    cuts, u, labels = room
+@kernel(Source, SPAN, u8["size"], SCRATCH, out(i4["size n"]))
+def _draw_labels(source, span, keys, scratch, out):
+    cuts, u, labels = scratch
     for i in range(span[0], span[1]):
         draw_row(source, i, keys, cuts, u, labels)
         for t in range(keys.shape[0]):
@@ -197,7 +197,7 @@ def draw_copies(source: Source, times: Array, replicate: int) -> NDArray[np.int3
     arrays.within("times", times, 1 << 62)
     out = np.empty(int(times.sum(dtype=np.int64)), np.int32)
     keys = replicate_keys(source.key, Replicates(replicate, replicate + 1))
-    cuts = thresholds_room(source.probs.shape[1])
+    cuts = thresholds_scratch(source.probs.shape[1])
     _draw_copies(checked(source), times, keys[0], cuts, out)
     return out
 
@@ -257,7 +257,7 @@ def event_probs(probs: Array, event: Array) -> Floats:
     return np.asarray((cuts[:, 1] - cuts[:, 0]) / ONE)
 
 
-class Outcomes(NamedTuple):
+class OutcomeSource(NamedTuple):
     """What outcomes are drawn from: a source, or, of two outcomes, which u draw the event."""
 
     source: Source
@@ -265,7 +265,7 @@ class Outcomes(NamedTuple):
     event: int = 0
 
 
-def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
+def draw_rows(outcomes: OutcomeSource, rows: Array, replicates: Replicates) -> Array:
     """Return the outcomes of the rows with these numbers (k,) in some replicates: (k, size).
 
     They are bytes if all outcomes are, so that those of many rows stay in the processor's cache.
@@ -280,7 +280,7 @@ def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
         source = checked(source)
         narrow = m <= BYTE if source.table is None else source.table.itemsize == 1
         out = np.empty(shape, np.uint8 if narrow else np.int32)
-        _draw_rows(source, rows, keys, room(m, replicates.size), out)
+        _draw_rows(source, rows, keys, scratch(m, replicates.size), out)
         return out
     if len(cuts) != n:
         raise IndexError(f"`cuts` must be of {n} rows; found {len(cuts)}.")
@@ -289,9 +289,9 @@ def draw_rows(outcomes: Outcomes, rows: Array, replicates: Replicates) -> Array:
     return out
 
 
-@kernel(Source, i8["k"], u8["size"], ROOM, out(code["k size"]))
-def _draw_rows(source, rows, keys, room, out):
-    cuts, u, labels = room
+@kernel(Source, i8["k"], u8["size"], SCRATCH, out(code["k size"]))
+def _draw_rows(source, rows, keys, scratch, out):
+    cuts, u, labels = scratch
     for s in range(rows.shape[0]):
         draw_row(source, rows[s], keys, cuts, u, labels)
         drawn = out[s]

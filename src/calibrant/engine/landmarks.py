@@ -15,7 +15,7 @@ from calibrant.engine import threads
 from calibrant.engine.arrays import Floats, Ints, within, zeros
 from calibrant.engine.draws import GOLDEN, mix
 from calibrant.engine.kernel import SPAN, code, f8, helper, i4, i8, kernel, out, real, u8
-from calibrant.engine.pairs import Kernel, Pairs, Points, similarities
+from calibrant.engine.pairs import KernelSum, Pairs, Points, similarities
 
 TOGETHER = 1 << 13  # rows whose sums are added up together
 ABREAST = 16  # rows that are hashed together
@@ -44,9 +44,9 @@ def hashes(probs: Floats, seed: int) -> Floats:
 
 
 @kernel(real["n m"], SPAN, u8, (out(f8["m _"]), u8["m _"]), out(u8["n"]))
-def _hashes(probs, span, seed, room, out):
+def _hashes(probs, span, seed, scratch, out):
     """Mix in one prediction after the other, of several rows abreast."""
-    columns, bits = room  # the same numbers, and the bits of them
+    columns, bits = scratch  # the same numbers, and the bits of them
     for start in range(span[0], span[1], ABREAST):
         count = min(ABREAST, span[1] - start)
         for k in range(count):
@@ -76,7 +76,7 @@ def choose(probs: Floats, rank: int, seed: int) -> Ints:
     return kept[:rank]
 
 
-def place(probs: Floats, chosen: Kernel) -> Landmarks:
+def place(probs: Floats, chosen: KernelSum) -> Landmarks:
     """Make landmarks of predictions (rank, m), less those that others already stand for."""
     rank = len(probs)
     columns = np.ascontiguousarray(probs.T, np.float64)
@@ -124,7 +124,7 @@ def solve(factor, values):
     return total
 
 
-def unit_for(weights: Floats, chosen: Kernel) -> float:
+def unit_for(weights: Floats, chosen: KernelSum) -> float:
     """Return the unit of features: a row's, times its weight, are at most 2^28 of it.
 
     The squared length of a row's features is at most its kernel with itself, and four numbers of
@@ -141,7 +141,7 @@ class Features(NamedTuple):
     own: Annotated[Floats, out(f8["n"])]  # the kernel of each row and itself
 
 
-def see(points: Points, landmarks: Landmarks, chosen: Kernel, unit: float) -> Features:
+def see(points: Points, landmarks: Landmarks, chosen: KernelSum, unit: float) -> Features:
     """Return the features of rows."""
     n, rank = len(points.probs), landmarks.columns.shape[1]
     found = Features(zeros((n, rank), np.int32), np.empty(n))
@@ -192,7 +192,7 @@ def _add_expected(probs, units, sums):
 
 
 class Sorting(NamedTuple):
-    """Room for rows that are sorted by outcome."""
+    """Scratch memory for rows that are sorted by outcome."""
 
     outcomes: Annotated[NDArray[Any], out(code["_ n"])]  # of some replicates, one after the other
     rows: Annotated[NDArray[np.int32], out(i4["n"])]
@@ -209,8 +209,8 @@ def add_features(units: NDArray[np.int32], outcomes: NDArray[Any], sums: Ints) -
     for first in range(0, n, step):
         some = slice(first, min(first + step, n))
         few = np.empty((SORTED, some.stop - first), outcomes.dtype)
-        room = Sorting(few, np.empty(some.stop - first, np.int32), np.empty(m + 1, np.int32))
-        _add_features(units[some], outcomes[some], room, sums)
+        scratch = Sorting(few, np.empty(some.stop - first, np.int32), np.empty(m + 1, np.int32))
+        _add_features(units[some], outcomes[some], scratch, sums)
 
 
 @helper
@@ -229,14 +229,14 @@ def sort_rows(drawn, rows, starts):
 
 
 @kernel(i4["n rank"], code["n size"], Sorting, out(i8["size m rank"]))
-def _add_features(units, outcomes, room, sums):
-    rows, starts = room.rows, room.starts
+def _add_features(units, outcomes, scratch, sums):
+    rows, starts = scratch.rows, scratch.starts
     for t in range(sums.shape[0]):
         if t % SORTED == 0:
             for s in range(units.shape[0]):
                 for k in range(min(SORTED, sums.shape[0] - t)):
-                    room.outcomes[k, s] = outcomes[s, t + k]
-        sort_rows(room.outcomes[t % SORTED], rows, starts)
+                    scratch.outcomes[k, s] = outcomes[s, t + k]
+        sort_rows(scratch.outcomes[t % SORTED], rows, starts)
         a = 0
         for c in range(sums.shape[1]):
             out, stop = sums[t, c], starts[c]

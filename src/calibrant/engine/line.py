@@ -22,7 +22,7 @@ from calibrant.engine.arrays import Array, Floats, Ints, blank
 from calibrant.engine.kernel import b1, code, f8, i8, kernel, out
 from calibrant.engine.sums import cut
 
-FIRST_ROOM = 64  # pools; a calibrated model has about the cube root of its number of cells
+FIRST_CAPACITY = 64  # pools; a calibrated model has about the cube root of its number of cells
 
 # The different values
 
@@ -250,27 +250,27 @@ def add_residuals(events, predicted, factors, sums):
 
 
 class Pools(NamedTuple):
-    """The pools of each replicate so far: (size, room), of which the first `height` exist."""
+    """The pools of each replicate so far: (size, capacity), of which the first `height` exist."""
 
-    last: Annotated[Ints, out(i8["size room"])]  # the last cell of each
-    mass: Annotated[Floats, out(f8["size room"])]
-    events: Annotated[Floats, out(f8["size room"])]
-    loss: Annotated[Floats, out(f8["size room"])]  # of the predictions, added up over the rows
+    last: Annotated[Ints, out(i8["size capacity"])]  # the last cell of each
+    mass: Annotated[Floats, out(f8["size capacity"])]
+    events: Annotated[Floats, out(f8["size capacity"])]
+    loss: Annotated[Floats, out(f8["size capacity"])]  # of the predictions, added up over the rows
     height: Annotated[Ints, out(i8["size"])]
 
     @classmethod
     def start(cls, size: int) -> "Pools":
         """Return replicates without pools."""
-        return blank(cls, size=size, room=FIRST_ROOM)
+        return blank(cls, size=size, capacity=FIRST_CAPACITY)
 
-    def with_room(self, needed: int) -> "Pools":
+    def with_capacity(self, needed: int) -> "Pools":
         """Return pools that may become so many, in each replicate."""
-        size, room = self.last.shape
-        if needed <= room:
+        size, capacity = self.last.shape
+        if needed <= capacity:
             return self
-        grown = blank(Pools, size=size, room=max(needed, 2 * room))
+        grown = blank(Pools, size=size, capacity=max(needed, 2 * capacity))
         for old, new in zip(self[:-1], grown[:-1], strict=True):
-            new[:, :room] = old
+            new[:, :capacity] = old
         return grown._replace(height=self.height)
 
     @property
@@ -294,7 +294,7 @@ def pool(events: Floats, mass: Floats, losses: Floats, first: int, pools: Pools)
     mass : (cells,) weight of the rows
     losses : (2, cells) what a row adds to the loss if the event occurs, and if not
     """
-    pools = pools.with_room(int(pools.height.max(initial=0)) + mass.size)
+    pools = pools.with_capacity(int(pools.height.max(initial=0)) + mass.size)
     _pool(events, mass, losses, first, pools)
     return pools
 

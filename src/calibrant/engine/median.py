@@ -12,7 +12,15 @@ import numpy as np
 
 from calibrant.engine.arrays import Floats, Ints, Span, zeros
 from calibrant.engine.kernel import SPAN, f8, helper, i8, kernel, out
-from calibrant.engine.pairs import EUCLIDEAN, EXPONENTIAL, Kernel, Pairs, Points, distances, sweep
+from calibrant.engine.pairs import (
+    EUCLIDEAN,
+    EXPONENTIAL,
+    KernelSum,
+    Pairs,
+    Points,
+    distances,
+    sweep,
+)
 
 LOG_INTERVALS = 12
 INTERVALS = 1 << LOG_INTERVALS
@@ -61,7 +69,7 @@ def _middle(bits: Ints, mass: Floats, half: float, following: Callable[[int], in
 
 def _sweep(points: Points, distance: int, work: Callable[[Pairs], Any]) -> list[Any]:
     """Do what `sweep` does, where distances are wanted and no kernel."""
-    return sweep(points, Kernel(EXPONENTIAL, distance, np.empty(0)), work)
+    return sweep(points, KernelSum(EXPONENTIAL, distance, np.empty(0)), work)
 
 
 def _count(points: Points, distance: int, low: int, shift: int) -> Floats:
@@ -120,7 +128,7 @@ def _count_pairs(pairs, span, at, mass):
             mass[i & 1, at[i]] += w * weights[pairs.first + i]
 
 
-@kernel(Pairs, SPAN, out(i8["room"]), out(f8["room"]), returns=i8)
+@kernel(Pairs, SPAN, out(i8["capacity"]), out(f8["capacity"]), returns=i8)
 def _collect_pairs(pairs, span, bits, mass):
     weights = pairs.points.weights
     count = 0

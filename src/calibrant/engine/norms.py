@@ -146,19 +146,21 @@ def fold(x):
 
 
 @helper
-def sum_terms(counts, predicted, scale, squared, room):
-    """Return the limbs of a norm; counts (m,), or None if no outcome occurred; room (3, m)."""
+def sum_terms(counts, predicted, scale, squared, scratch):
+    """Return the limbs of a norm; counts (m,), or None if no outcome occurred; scratch (3, m)."""
     for j in range(predicted.shape[0]):
         count = 0.0 if counts is None else counts[j]
-        room[0, j], room[1, j], room[2, j] = limbs(term(count, predicted[j], scale, squared))
-    return fold(room[0]), fold(room[1]), fold(room[2])
+        scratch[0, j], scratch[1, j], scratch[2, j] = limbs(
+            term(count, predicted[j], scale, squared)
+        )
+    return fold(scratch[0]), fold(scratch[1]), fold(scratch[2])
 
 
 @helper
-def cell_norms(counts, predicted, scale, room):
+def cell_norms(counts, predicted, scale, scratch):
     """Return both norms of one cell with counts (m,), of more than `IN_ORDER` outcomes."""
-    a, b, c = sum_terms(counts, predicted, scale, False, room)
-    d, e, f = sum_terms(counts, predicted, scale, True, room)
+    a, b, c = sum_terms(counts, predicted, scale, False, scratch)
+    d, e, f = sum_terms(counts, predicted, scale, True, scratch)
     return a + (b + c), d + (e + f)
 
 
@@ -223,12 +225,12 @@ def write_norms(sums, wanted, norm):
 
 
 @helper
-def seen_norms(seen, room, scale, wanted):
-    """Do what `dense_norms` does in `null.Room`, through the outcomes seen (rows, size) alone."""
-    counts, predicted, sums = room.counts, room.predicted, room.sums
+def seen_norms(seen, scratch, scale, wanted):
+    """Do what `dense_norms` does in a `null.Scratch`, for the outcomes seen (rows, size) alone."""
+    counts, predicted, sums = scratch.counts, scratch.predicted, scratch.sums
     first, last = asked(wanted)
     for s in range(first, last):
-        high, middle, low = sum_terms(None, predicted, scale, s == 1, room.limbs)
+        high, middle, low = sum_terms(None, predicted, scale, s == 1, scratch.limbs)
         start_sums(sums, s, high, middle, low)
     for row in range(seen.shape[0]):
         for t in range(counts.shape[1]):
@@ -238,7 +240,7 @@ def seen_norms(seen, room, scale, wanted):
             counts[j, t] = 0.0  # an outcome that is seen again changes nothing
         for s in range(first, last):
             replace_terms(sums, s, scale)
-    write_norms(sums, wanted, room.norm)
+    write_norms(sums, wanted, scratch.norm)
 
 
 @helper
@@ -254,9 +256,9 @@ def replace_terms(sums, s, scale):
 
 
 @helper
-def single_norms(labels, room, w, wanted):
-    """Do what `dense_norms` does in `null.Room` for one row of weight w, once for each outcome."""
-    predicted, table, scale = room.predicted, room.table, 1.0 / w
+def single_norms(labels, scratch, w, wanted):
+    """Do what `dense_norms` does in a `null.Scratch`, for one row of weight w and each outcome."""
+    predicted, table, scale = scratch.predicted, scratch.table, 1.0 / w
     m = predicted.shape[0]
     first, last = asked(wanted)
     if m <= IN_ORDER:
@@ -270,11 +272,11 @@ def single_norms(labels, room, w, wanted):
             table[1, y] = two
     else:
         for s in range(first, last):
-            high, middle, low = sum_terms(None, predicted, scale, s == 1, room.limbs)
+            high, middle, low = sum_terms(None, predicted, scale, s == 1, scratch.limbs)
             for j in range(m):
                 a, b, c = limbs(term(0.0, predicted[j], scale, s == 1))
                 d, e, f = limbs(term(w, predicted[j], scale, s == 1))
                 table[s, j] = (high + (d - a)) + ((middle + (e - b)) + (low + (f - c)))
     for s in range(first, last):
         for t in range(labels.shape[0]):
-            room.norm[2 * s, t] = table[s, labels[t]]
+            scratch.norm[2 * s, t] = table[s, labels[t]]

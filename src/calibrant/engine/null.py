@@ -33,7 +33,7 @@ SIGNED = 12.0  # adding and subtracting it rounds numbers from -4 to 4 to a mult
 WEIGHED = f8["_"], i8, i8, optional(i8["n"])  # weights, step, first and numbers of `Rows`
 
 
-class Cells(NamedTuple):
+class SortedCells(NamedTuple):
     """Rows sorted by cell, the weight of each cell, and that of all."""
 
     order: Order
@@ -41,7 +41,7 @@ class Cells(NamedTuple):
     total: float
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """What kernels work in: they allocate nothing."""
 
     cuts: Annotated[Ints, out(i8["cuts"])]  # thresholds of a row
@@ -55,15 +55,15 @@ class Room(NamedTuple):
     norm: Annotated[Floats, out(f8["3 size"])]
 
     @classmethod
-    def of(cls, n_classes: int, m: int, size: int) -> "Room":
-        """Return room for m outcomes of rows that draw from so many classes."""
+    def of(cls, n_classes: int, m: int, size: int) -> "Scratch":
+        """Return what is needed for m outcomes of rows that draw from so many classes."""
         few = 1 if m <= norms.IN_ORDER else m // 2
-        room = arrays.blank(cls, cuts=0, few=few, m=m, size=size)
-        return room._replace(cuts=draws.thresholds_room(n_classes))
+        scratch = arrays.blank(cls, cuts=0, few=few, m=m, size=size)
+        return scratch._replace(cuts=draws.thresholds_scratch(n_classes))
 
 
 def null_totals(
-    rows: Rows, cells: Cells, source: Source, replicates: Replicates, wanted: Span
+    rows: Rows, cells: SortedCells, source: Source, replicates: Replicates, wanted: Span
 ) -> Totals:
     """Return the totals of all cells, a draw for each row and replicate: norms range(*wanted)."""
     n, m = rows.probs.shape
@@ -72,38 +72,40 @@ def null_totals(
     arrays.expect_order(cells.order, n)
     arrays.expect_span(wanted, 3, "norms")
     totals = Totals.zeros(replicates.size)
-    room = Room.of(source.probs.shape[1], m, replicates.size)
+    scratch = Scratch.of(source.probs.shape[1], m, replicates.size)
     keys = draws.replicate_keys(source.key, replicates)
-    _null_totals(rows, cells, source, (keys, 1.0 / unit_of(rows)), wanted, room, totals)
+    _null_totals(rows, cells, source, (keys, 1.0 / unit_of(rows)), wanted, scratch, totals)
     return totals
 
 
-@kernel(Rows, Cells, Source, (u8["size"], f8), SPAN, Room, Totals)
-def _null_totals(rows, cells, source, block, wanted, room, totals):
+@kernel(Rows, SortedCells, Source, (u8["size"], f8), SPAN, Scratch, Totals)
+def _null_totals(rows, cells, source, block, wanted, scratch, totals):
     keys, scale = block
-    few = room.labels.shape[0]
+    few = scratch.labels.shape[0]
     starts = cells.order.starts
     for c in range(cells.mass.shape[0]):
         mass = cells.mass[c]
         if mass <= 0.0:
             continue
         used = starts[c + 1] - starts[c]
-        add_predictions(rows, cells.order, c, (scale, mass), room.limbs, room.predicted)
+        add_predictions(rows, cells.order, c, (scale, mass), scratch.limbs, scratch.predicted)
         for s in range(used):
             i = np.int64(cells.order.rows[starts[c] + s])
-            labels = room.labels[s if used < few else 0]
-            draw_row(source, i, keys, room.cuts, room.u, labels)
+            labels = scratch.labels[s if used < few else 0]
+            draw_row(source, i, keys, scratch.cuts, scratch.u, labels)
             if used > 1:
                 w = rows.weights[i * rows.step]
                 for t in range(labels.shape[0]):
-                    room.counts[labels[t], t] += w
+                    scratch.counts[labels[t], t] += w
         if used == 1:
-            single_norms(room.labels[0], room, mass, wanted)
+            single_norms(scratch.labels[0], scratch, mass, wanted)
         elif used < few:
-            seen_norms(room.labels[:used], room, 1.0 / mass, wanted)
+            seen_norms(scratch.labels[:used], scratch, 1.0 / mass, wanted)
         else:
-            dense_norms(room.counts, room.predicted, 1.0 / mass, wanted, room.sums, room.norm)
-        collect(room.norm, mass / cells.total, wanted, totals)
+            dense_norms(
+                scratch.counts, scratch.predicted, 1.0 / mass, wanted, scratch.sums, scratch.norm
+            )
+        collect(scratch.norm, mass / cells.total, wanted, totals)
 
 
 def event_counts(
@@ -209,13 +211,13 @@ def add_counts(
     arrays.expect_order(order, n)
     arrays.within("places", tables[0], len(tables[1]))
     keys = draws.replicate_keys(source.key, replicates)
-    room = draws.room(source.probs.shape[1], replicates.size)
-    _add_counts(rows, order, draws.checked(source, m), keys, room, *tables)
+    scratch = draws.scratch(source.probs.shape[1], replicates.size)
+    _add_counts(rows, order, draws.checked(source, m), keys, scratch, *tables)
 
 
-@kernel(Rows, Order, Source, u8["size"], draws.ROOM, i8["cells"], out(f8["_ m size"]))
-def _add_counts(rows, order, source, keys, room, places, out):
-    cuts, u, labels = room
+@kernel(Rows, Order, Source, u8["size"], draws.SCRATCH, i8["cells"], out(f8["_ m size"]))
+def _add_counts(rows, order, source, keys, scratch, places, out):
+    cuts, u, labels = scratch
     for c in range(places.shape[0]):
         table = out[places[c]]
         for s in range(order.starts[c], order.starts[c + 1]):
@@ -267,9 +269,9 @@ def table_totals(
     """
     _, m, size = counts.shape
     totals = Totals.zeros(size)
-    room = zeros((m, size)), zeros((8, size)), zeros((3, size))
+    scratch = zeros((m, size)), zeros((8, size)), zeros((3, size))
     total = float(mass.sum()) if whole is None else whole
-    _table_totals(counts, predicted, (mass, total), wanted, room, totals)
+    _table_totals(counts, predicted, (mass, total), wanted, scratch, totals)
     return totals
 
 
@@ -281,9 +283,9 @@ def table_totals(
     (out(f8["m size"]), out(f8["8 size"]), out(f8["3 size"])),
     Totals,
 )
-def _table_totals(counts, predicted, weight, wanted, room, totals):
+def _table_totals(counts, predicted, weight, wanted, scratch, totals):
     mass, total = weight
-    table, sums, norm = room
+    table, sums, norm = scratch
     for c in range(mass.shape[0]):
         if mass[c] > 0.0:
             for j in range(table.shape[0]):
@@ -305,10 +307,10 @@ class Squares(NamedTuple):
     lengths: Annotated[Ints, out(i8["size"])]  # its sum of squared residuals, in units
     high: Annotated[Floats, out(f8["size"])]  # the sum over the cells that are done, in two parts
     low: Annotated[Floats, out(f8["size"])]
-    limbs: Annotated[Floats, out(f8["3 m"])]  # room
-    predicted: Annotated[Floats, out(f8["m"])]  # room
-    norm: Annotated[Floats, out(f8["size"])]  # room
-    table: Annotated[Ints, out(i8["m"])]  # room: the squared residual of a row, for each outcome
+    limbs: Annotated[Floats, out(f8["3 m"])]  # scratch
+    predicted: Annotated[Floats, out(f8["m"])]  # scratch
+    norm: Annotated[Floats, out(f8["size"])]  # scratch
+    table: Annotated[Ints, out(i8["m"])]  # scratch: the squared residual of a row, for each outcome
 
     @property
     def value(self) -> Floats:
@@ -317,7 +319,7 @@ class Squares(NamedTuple):
 
 
 def add_squares(
-    rows: Rows, cells: Cells, span: Span, outcomes: NDArray[np.int32], squares: Squares
+    rows: Rows, cells: SortedCells, span: Span, outcomes: NDArray[np.int32], squares: Squares
 ) -> None:
     """Add rows of a span, sorted by cells of a weight of 2 or more, with outcomes (rows, size)."""
     arrays.expect_weights(rows)
@@ -370,7 +372,7 @@ def finish(mass, total, event, unit, squares):
         squares.low[t] += ((x - high) + MIDDLE) - MIDDLE
 
 
-@kernel(Rows, Cells, (i8, i8, i8), i4["_ size"], (f8, f8), Squares)
+@kernel(Rows, SortedCells, (i8, i8, i8), i4["_ size"], (f8, f8), Squares)
 def _add_squares(rows, cells, span, outcomes, units, squares):
     c, start, stop = span
     scale, unit = units

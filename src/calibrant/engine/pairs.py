@@ -29,7 +29,7 @@ BLOCK = 128  # rows that are sorted together
 WORD = np.int64((1 << 32) - 1)
 
 
-class Kernel(NamedTuple):
+class KernelSum(NamedTuple):
     """A sum of kernels of one kind: exp(-d / s) or exp(-d² / (2 s²)) for every scale s."""
 
     kind: int
@@ -50,7 +50,7 @@ class Points(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Rows and the columns that each is compared with, and room for one row of the table."""
+    """Rows and the columns that each is compared with, and scratch for one row of the table."""
 
     points: Points
     columns: Annotated[Floats, f8["m width"]]
@@ -65,14 +65,14 @@ class Pairs(NamedTuple):
     values: Annotated[Floats, out(f8["width"])]  # kernels of a row and the columns
 
     @classmethod
-    def of(cls, points: Points, columns: Floats, chosen: Kernel, first: int = 0) -> "Pairs":
+    def of(cls, points: Points, columns: Floats, chosen: KernelSum, first: int = 0) -> "Pairs":
         """Compare rows with columns (m, width)."""
         far, series, power, values = (zeros(columns.shape[1]) for _ in range(4))
         how = chosen.kind, chosen.distance, chosen.rates
         return cls(points, columns, first, *how, far, series, power, power.view(np.int64), values)
 
 
-def sweep(points: Points, chosen: Kernel, work: Callable[[Pairs], T]) -> list[T]:
+def sweep(points: Points, chosen: KernelSum, work: Callable[[Pairs], T]) -> list[T]:
     """Compare all rows with each block of them, on several threads; return what work gives."""
 
     def block(first: int, last: int) -> T:
@@ -244,7 +244,7 @@ def _add_entries(table, outcomes, words):
             words.low[t] += x & WORD
 
 
-def weighted_means(points: Points, chosen: Kernel) -> Floats:
+def weighted_means(points: Points, chosen: KernelSum) -> Floats:
     """Return sum_j w_j k(p_i, p_j) p_j for every row i, with j = i: (n, m)."""
 
     def work(pairs: Pairs) -> Floats:
@@ -269,7 +269,7 @@ def _weighted_means(pairs, out):
                 mean[i] += p * values[i]
 
 
-def matches(points: Points, chosen: Kernel, unit: float, matching: Matching) -> Words:
+def matches(points: Points, chosen: KernelSum, unit: float, matching: Matching) -> Words:
     """Return the sum of w_i w_j k(p_i, p_j) over pairs i < j of one outcome, in units: (size,)."""
     if matching.n_rows != len(points.probs):
         raise IndexError(f"`matching` must be of {len(points.probs)} rows.")
@@ -332,7 +332,7 @@ def _matches(pairs, weights, table, matching, words):
         add_matches(table, places, (ours, theirs), words)
 
 
-def spread(points: Points, chosen: Kernel) -> float:
+def spread(points: Points, chosen: KernelSum) -> float:
     """Return the sum of w_i² w_j² k(p_i, p_j)² tr(C_i C_j) over pairs i < j, C = diag p - p p'."""
 
     def work(pairs: Pairs) -> float:

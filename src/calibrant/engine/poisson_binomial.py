@@ -129,8 +129,8 @@ def reach(values: Floats, sizes: Ints, predicted: Floats, level: float) -> float
     predicted : (cells,) number of events that were predicted up to each value
     """
     within("sizes", sizes, int(np.iinfo(np.int64).max))
-    room = np.zeros(int(sizes.sum()) + 2)
-    return float(_reach(values, sizes, predicted, level, room))
+    pmf = np.zeros(int(sizes.sum()) + 2)
+    return float(_reach(values, sizes, predicted, level, pmf))
 
 
 @kernel(f8["cells"], i8["cells"], f8["cells"], f8, out(f8["_"]), returns=f8)

@@ -13,21 +13,21 @@ from calibrant.engine.kernel import f8, helper, i8, out
 TENTHS = 10
 FIRST = 16  # rows of a new block
 EACH = 8  # blocks of one size
-ROOM = 32 * EACH  # enough for 10^12 rows
+CAPACITY = 32 * EACH  # enough for 10^12 rows
 
 
-class Record(NamedTuple):
+class BlockRecord(NamedTuple):
     """Blocks of rows, the oldest first, of which `filled[0]` exist."""
 
     filled: Annotated[Ints, out(i8["1"])]
-    rows: Annotated[Ints, out(i8["room"])]
-    residual: Annotated[Floats, out(f8["room bins"])]  # sums of y - p
-    variance: Annotated[Floats, out(f8["room bins"])]  # sums of p (1 - p)
+    rows: Annotated[Ints, out(i8["capacity"])]
+    residual: Annotated[Floats, out(f8["capacity bins"])]  # sums of y - p
+    variance: Annotated[Floats, out(f8["capacity bins"])]  # sums of p (1 - p)
 
     @classmethod
-    def start(cls) -> "Record":
+    def start(cls) -> "BlockRecord":
         """Return a record of no rows."""
-        return blank(cls, room=ROOM, bins=TENTHS)
+        return blank(cls, capacity=CAPACITY, bins=TENTHS)
 
 
 @helper

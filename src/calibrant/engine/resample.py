@@ -17,7 +17,7 @@ from calibrant.engine.arrays import Array, Floats, Ints, Keys, Order, Replicates
 from calibrant.engine.draws import ONE, number, reached, row_key, thresholds, uniform
 from calibrant.engine.kernel import SPAN, f8, helper, i4, i8, kernel, optional, out, u8
 from calibrant.engine.norms import Totals, add_cells, norms
-from calibrant.engine.null import Cells
+from calibrant.engine.null import SortedCells
 from calibrant.engine.sums import cut, unit_of
 
 T = TypeVar("T")
@@ -42,7 +42,7 @@ def _poisson_times(first, key, replicate, cuts, out):
         out[i] = reached(uniform(row_key(key, first + i), replicate), cuts)
 
 
-class Sums(NamedTuple):
+class ReplicateSums(NamedTuple):
     """Sums over the rows of some cells, in several replicates beside one another."""
 
     mass: Annotated[Floats, out(f8["some size"])]
@@ -61,14 +61,16 @@ class Sums(NamedTuple):
             add_cells(totals, norm, values, self.mass / total)
 
 
-def resampled_totals(rows: Rows, cells: Cells, key: np.uint64, replicates: Replicates) -> Totals:
+def resampled_totals(
+    rows: Rows, cells: SortedCells, key: np.uint64, replicates: Replicates
+) -> Totals:
     """Return the totals over fixed cells of rows that stand so many times; of the data if none."""
     arrays.expect_rows(rows)
     arrays.expect_order(cells.order, rows.probs.shape[0], (0, cells.mass.size))
     scale = 1.0 / unit_of(rows)
 
     def totals(_: slice, keys: Keys) -> Totals:
-        def fill(cuts: Ints, some: Span, sums: Sums) -> None:
+        def fill(cuts: Ints, some: Span, sums: ReplicateSums) -> None:
             _resample(rows, cells.order, some, (key, keys, cuts, scale), np.empty(SIDE), sums)
 
         def added(cuts: Ints) -> tuple[Totals, Floats]:
@@ -88,7 +90,7 @@ class Redrawn(NamedTuple):
     replicates: Replicates
 
 
-def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
+def redrawn_totals(rows: Rows, cells: SortedCells, drawn: Redrawn) -> Totals:
     """Return the totals over fixed cells of rows whose copies draw as in `draws.draw_copies`."""
     (n, m), event = rows.probs.shape, drawn.event
     arrays.expect_rows(rows)
@@ -100,15 +102,15 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
         raise IndexError("`event` must be one of two outcomes: of each row, or one for all.")
     classes = None if event is None else event.astype(np.int64, copy=False)
     source = draws.checked(drawn.source, m if event is None else None)
-    room, scale = draws.thresholds_room(source.probs.shape[1]), 1.0 / unit_of(rows)
+    scratch, scale = draws.thresholds_scratch(source.probs.shape[1]), 1.0 / unit_of(rows)
 
     def totals(group: slice, keys: Keys) -> Totals:
         some = drawn.times[group]
         times = np.zeros((n, SIDE), np.int32)
         times[:, : len(some)] = some.T
 
-        def fill(span: Span, sums: Sums) -> None:
-            _redraw(rows, cells.order, span, source, (classes, times, keys, scale), room, sums)
+        def fill(span: Span, sums: ReplicateSums) -> None:
+            _redraw(rows, cells.order, span, source, (classes, times, keys, scale), scratch, sums)
 
         weight = rows.weights @ times if rows.step else rows.weights[0] * times.sum(axis=0)
         return _beside(rows, cells, fill, np.where(weight > 0, weight, 1.0))[0]
@@ -118,14 +120,14 @@ def redrawn_totals(rows: Rows, cells: Cells, drawn: Redrawn) -> Totals:
 
 def resampled_sums(
     rows: Rows, order: Order, key: np.uint64, replicates: Replicates, unit: float
-) -> Sums:
+) -> ReplicateSums:
     """Return the sums of all cells of some rows, which stand so many times in each replicate."""
     n_cells, m = order.starts.size - 1, rows.probs.shape[1]
     arrays.expect_rows(rows)
     arrays.expect_order(order, rows.probs.shape[0])
 
-    def group(_: slice, keys: Keys) -> Sums:
-        sums = arrays.blank(Sums, some=n_cells, m=m, size=SIDE)
+    def group(_: slice, keys: Keys) -> ReplicateSums:
+        sums = arrays.blank(ReplicateSums, some=n_cells, m=m, size=SIDE)
         _resample(rows, order, (0, n_cells), (key, keys, CUTS, 1.0 / unit), np.empty(SIDE), sums)
         return sums
 
@@ -145,13 +147,16 @@ def _in_groups(work: Callable[[slice, Keys], T], key: np.uint64, replicates: Rep
 
 
 def _beside(
-    rows: Rows, cells: Cells, fill: Callable[[Span, Sums], None], total: float | Floats
+    rows: Rows,
+    cells: SortedCells,
+    fill: Callable[[Span, ReplicateSums], None],
+    total: float | Floats,
 ) -> tuple[Totals, Floats]:
     """Return the totals of SIDE replicates, of shares of `total`, and the weight of their rows."""
     totals, weight = Totals.zeros(SIDE), np.zeros(SIDE)
     m, scale = rows.probs.shape[1], 1.0 / unit_of(rows)
     for first, last in threads.blocks(cells.mass.size, max(1, ENTRIES // (m * SIDE))):
-        sums = arrays.blank(Sums, some=last - first, m=m, size=SIDE)
+        sums = arrays.blank(ReplicateSums, some=last - first, m=m, size=SIDE)
         fill((first, last), sums)
         sums.add_to(totals, rows.event, scale, total)
         weight += sums.mass.sum(axis=0)
@@ -168,7 +173,7 @@ def settled(totals: Totals, weight: Floats, total: float, data: Callable[[], Tot
     return Totals(totals.high * ratio, totals.low * ratio, totals.worst)
 
 
-@kernel(Rows, Order, SPAN, (u8, u8["size"], i8["_"], f8), out(f8["size"]), Sums)
+@kernel(Rows, Order, SPAN, (u8, u8["size"], i8["_"], f8), out(f8["size"]), ReplicateSums)
 def _resample(rows, order, span, drawn, times, sums):
     key, replicates, cuts, scale = drawn
     for c in range(span[1] - span[0]):
@@ -185,7 +190,13 @@ def _resample(rows, order, span, drawn, times, sums):
 
 
 @kernel(
-    Rows, Order, SPAN, Source, (optional(i8["_"]), i4["n size"], u8["size"], f8), out(i8["_"]), Sums
+    Rows,
+    Order,
+    SPAN,
+    Source,
+    (optional(i8["_"]), i4["n size"], u8["size"], f8),
+    out(i8["_"]),
+    ReplicateSums,
 )
 def _redraw(rows, order, span, source, drawn, cuts, sums):
     event, times, replicates, scale = drawn

@@ -39,7 +39,7 @@ class Sums(NamedTuple):
     limbs: Ints  # (3, cells, m), or (3, cells, 1) of two outcomes
 
 
-class Tables(NamedTuple):
+class FloatSums(NamedTuple):
     """What `_add_rows` adds to: as `Sums`, with limbs in float64."""
 
     mass: Annotated[Floats, out(f8["cells"])]
@@ -62,7 +62,7 @@ def add_up(rows: Rows, cells: NDArray[np.int32], n_cells: int, unit: float | Non
 
     def work(*span: int) -> Sums:
         limbs = np.zeros((3, n_cells, count))
-        tables = Tables(np.zeros(n_cells), np.zeros((n_cells, m)), limbs)
+        tables = FloatSums(np.zeros(n_cells), np.zeros((n_cells, m)), limbs)
         _add_rows(rows, cells, span, column, 1.0 / unit, tables)
         return Sums(tables.mass, tables.observed, whole(tables.limbs))
 
@@ -170,7 +170,7 @@ def add_limbs_at(sums, at, x):
     sums[2, at] += low
 
 
-@kernel(Rows, i4["n"], SPAN, i8, f8, Tables)
+@kernel(Rows, i4["n"], SPAN, i8, f8, FloatSums)
 def _add_rows(rows, cells, span, column, scale, tables):
     count = tables.limbs.shape[2]
     for i in range(span[0], span[1]):

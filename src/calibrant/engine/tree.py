@@ -18,7 +18,7 @@ HALVES = 2.0**27 + 1.0  # multiplying by it cuts 53 bits in halves
 CLOSE = 1e-12  # variances that differ by less than this share of the larger one tie
 
 
-class Points(NamedTuple):
+class Coordinates(NamedTuple):
     """The coordinates that may be cut, and the weights of the rows."""
 
     probs: Annotated[Array, real["n columns"]]
@@ -27,7 +27,7 @@ class Points(NamedTuple):
     scale: float  # inverse of the unit of weights
 
     @classmethod
-    def of(cls, rows: Rows, columns: Span, unit: float) -> "Points":
+    def of(cls, rows: Rows, columns: Span, unit: float) -> "Coordinates":
         """Take some columns: the first one, and how many."""
         first, count = columns
         probs = np.ascontiguousarray(rows.probs[:, first : first + count])
@@ -155,12 +155,12 @@ class Tree(NamedTuple):
 def grow(rows: Rows, columns: Span, min_size: float, *, medians: bool) -> Tree:
     """Split nodes of weight `min_size` or more at the mean or the median, again and again."""
     n, count = rows.probs.shape[0], columns[1]
-    points = Points.of(rows, columns, unit_of(rows))
+    points = Coordinates.of(rows, columns, unit_of(rows))
     members: Array = np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
     tree = Tree(np.empty((2 * n, 3), members.dtype), np.empty(2 * n), members)
-    room = np.empty((5, count)), np.empty_like(members)
+    scratch = np.empty((5, count)), np.empty_like(members)
     values = np.empty((2, n if medians else 0))
-    size = _grow(points, min_size, values, room, tree)
+    size = _grow(points, min_size, values, scratch, tree)
     return Tree(tree.nodes[:size], tree.thresholds[:size], members)
 
 
@@ -259,9 +259,9 @@ def split(points, rows, span, cut_at, buffer):
     return below if weight_below > 0.0 and weight_above > 0.0 else -1
 
 
-@kernel(Points, f8, out(f8["2 _"]), (out(f8["5 columns"]), out(index["n"])), Tree, returns=i8)
-def _grow(points, min_size, values, room, tree):
-    moments, buffer = room
+@kernel(Coordinates, f8, out(f8["2 _"]), (out(f8["5 columns"]), out(index["n"])), Tree, returns=i8)
+def _grow(points, min_size, values, scratch, tree):
+    moments, buffer = scratch
     nodes, thresholds, rows = tree
     start = np.int64(0)  # a plain 0 has a type of its own, for which all would be compiled again
     stop = rows.shape[0]
@@ -345,11 +345,11 @@ def node_sums(
         raise ValueError(f"`rows` must be at most {EXACT:,}; found {n:,}.")
     means = about.means
     mass, limbs = np.zeros(len(means)), np.zeros((len(means), 4, count))
-    _add_nodes(Points.of(rows, columns, unit), nodes, about.power, means, mass, limbs)
+    _add_nodes(Coordinates.of(rows, columns, unit), nodes, about.power, means, mass, limbs)
     return mass, whole(limbs[:, 1:].transpose(1, 0, 2))
 
 
-@kernel(Points, i4["n"], i8, f8["nodes columns"], out(f8["nodes"]), out(f8["nodes 4 columns"]))
+@kernel(Coordinates, i4["n"], i8, f8["nodes columns"], out(f8["nodes"]), out(f8["nodes 4 columns"]))
 def _add_nodes(points, nodes, power, means, mass, limbs):
     for i in range(nodes.shape[0]):
         c = nodes[i]

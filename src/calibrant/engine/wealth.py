@@ -9,14 +9,14 @@ from math import inf, log
 from typing import Annotated, NamedTuple
 
 from calibrant.engine.arrays import Array, Floats, Ints, blank, within
-from calibrant.engine.bets import Bets, Plan, event_bet
-from calibrant.engine.change import Change, add_row
-from calibrant.engine.class_bets import ClassBets, ClassRoom, class_bet, normalised
+from calibrant.engine.bets import BetPlan, Bets, event_bet
+from calibrant.engine.change import ChangeDetector, add_row
+from calibrant.engine.class_bets import ClassBets, ClassScratch, class_bet, normalised
 from calibrant.engine.kernel import f8, helper, i4, i8, kernel, out, real, u1
-from calibrant.engine.record import ROOM, Record, note
+from calibrant.engine.record import CAPACITY, BlockRecord, note
 
 
-class Totals(NamedTuple):
+class StreamTotals(NamedTuple):
     """Sums over all rows so far."""
 
     rows: Annotated[Ints, out(i8["1"])]
@@ -26,7 +26,7 @@ class Totals(NamedTuple):
     squares: Annotated[Floats, out(f8["1"])]  # sum of (y - p)^2
 
     @classmethod
-    def start(cls) -> "Totals":
+    def start(cls) -> "StreamTotals":
         """Return the sums of no rows."""
         return blank(cls)
 
@@ -39,47 +39,47 @@ class Traces(NamedTuple):
 
     @classmethod
     def start(cls, n: int) -> "Traces":
-        """Return room for n rows."""
+        """Return empty traces for n rows."""
         return blank(cls, n=n)
 
 
-class State(NamedTuple):
+class EventState(NamedTuple):
     """All that is known of the rows so far, of one event."""
 
-    totals: Totals
+    totals: StreamTotals
     bets: Bets
-    change: Change
-    record: Record
+    change: ChangeDetector
+    record: BlockRecord
 
     @classmethod
-    def start(cls) -> "State":
+    def start(cls) -> "EventState":
         """Return the state before the first row."""
-        return cls(Totals.start(), Bets.start(), Change.start(), Record.start())
+        return cls(StreamTotals.start(), Bets.start(), ChangeDetector.start(), BlockRecord.start())
 
 
-def bet_on_event(p: Floats, occurred: Array, state: State, limit: float) -> Traces:
+def bet_on_event(p: Floats, occurred: Array, state: EventState, limit: float) -> Traces:
     """Add rows of an event: predictions p (n,) and whether it occurred (n,), 0 or 1.
 
     limit : of M, at which the detector stops; 0 for no detector
     """
     within("occurred", occurred, 2)
-    within("state.record.filled", state.record.filled, ROOM)
+    within("state.record.filled", state.record.filled, CAPACITY)
     _expect_probabilities(p)
     traces = Traces.start(p.size)
-    _bet_on_event(p, occurred, state, Plan.start(), limit, traces)
+    _bet_on_event(p, occurred, state, BetPlan.start(), limit, traces)
     return traces
 
 
 def bet_on_classes(
-    probs: Array, labels: Array, state: State, of_classes: ClassBets, limit: float
+    probs: Array, labels: Array, state: EventState, of_classes: ClassBets, limit: float
 ) -> Traces:
     """Add rows of several classes: predictions (n, m) and labels (n,)."""
     within("labels", labels, probs.shape[1])
-    within("state.record.filled", state.record.filled, ROOM)
+    within("state.record.filled", state.record.filled, CAPACITY)
     _expect_probabilities(probs)
     traces = Traces.start(len(labels))
-    room = ClassRoom.start(probs.shape[1])
-    _bet_on_classes(probs, labels, state, of_classes, (Plan.start(), room), limit, traces)
+    scratch = ClassScratch.start(probs.shape[1])
+    _bet_on_classes(probs, labels, state, of_classes, (BetPlan.start(), scratch), limit, traces)
     return traces
 
 
@@ -104,7 +104,7 @@ def add_up(p, occurred, factor, totals):
     totals.squares[0] += (occurred - p) * (occurred - p)
 
 
-@kernel(f8["n"], u1["n"], State, Plan, f8, Traces)
+@kernel(f8["n"], u1["n"], EventState, BetPlan, f8, Traces)
 def _bet_on_event(p, occurred, state, plan, limit, traces):
     totals, bets, change, record = state  # apart: a tuple of many arrays is slow to hand over
     for i in range(p.shape[0]):
@@ -122,19 +122,19 @@ def _bet_on_event(p, occurred, state, plan, limit, traces):
         traces.changed[i] = totals.changed[0]
 
 
-@kernel(real["n m"], i4["n"], State, ClassBets, (Plan, ClassRoom), f8, Traces)
-def _bet_on_classes(probs, labels, state, of_classes, rooms, limit, traces):
+@kernel(real["n m"], i4["n"], EventState, ClassBets, (BetPlan, ClassScratch), f8, Traces)
+def _bet_on_classes(probs, labels, state, of_classes, plan_and_scratch, limit, traces):
     totals, bets, change, record = state
-    plan, room = rooms
+    plan, scratch = plan_and_scratch
     for i in range(probs.shape[0]):
-        top = normalised(probs[i], room)
-        p, happened = room.probs[top], int(labels[i] == top)
+        top = normalised(probs[i], scratch)
+        p, happened = scratch.probs[top], int(labels[i] == top)
         factor = 1.0
-        if room.probs[labels[i]] <= 0.0:
+        if scratch.probs[labels[i]] <= 0.0:
             factor = inf
         elif p < 1.0:
             of_event = event_bet(p, happened, bets, plan)
-            factor = class_bet(labels[i], top, of_event, of_classes, plan, room)
+            factor = class_bet(labels[i], top, of_event, of_classes, plan, scratch)
         add_up(p, happened, factor, totals)
         note(p, happened, record)
         if totals.changed[0] < limit and p < 1.0:

@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from calibrant.checks.labels import Classes, shown, written
-from calibrant.checks.parameters import Source, more
+from calibrant.checks.parameters import Wording, more
 from calibrant.loading.plain_files import NoRowsError
 from calibrant.loading.roles import Kind, Roles
 
@@ -157,7 +157,7 @@ def distinct(column: pl.Series) -> list[str]:
     return [written(value) for value in _values(column).to_list()]
 
 
-def codes(column: pl.Series, known: Classes, source: Source) -> NDArray[np.int32]:
+def codes(column: pl.Series, known: Classes, source: Wording) -> NDArray[np.int32]:
     """Return the places (n,) of the classes of labels: numbers, truths, texts or bytes."""
     values = _values(column)
     found = known.codes([written(value) for value in values.to_list()])

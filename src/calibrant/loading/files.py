@@ -16,7 +16,7 @@ from calibrant.checks.files import as_path
 from calibrant.checks.labels import spelled_out
 from calibrant.checks.parameters import brief, listed
 from calibrant.loading.plain_files import STANDARD_INPUT, one_sentence
-from calibrant.loading.roles import MODELS, Columns, Notation, Options, Values
+from calibrant.loading.roles import MODELS, ColumnOptions, Notation, Options, Values
 from calibrant.predictions import Predictions
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def load_models(
     model: str | None = None,
     id: str | None = None,
     paired: bool = True,
-    **columns: Unpack[Columns],
+    **columns: Unpack[ColumnOptions],
 ) -> dict[str, Predictions]:
     r"""Read several models: one file each, or one long file with a column of model names.
 

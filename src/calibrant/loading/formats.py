@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from calibrant.checks import arrays
 from calibrant.checks.convert import to_polars
 from calibrant.checks.files import whole_file
-from calibrant.checks.parameters import ARRAYS, Source, listed
+from calibrant.checks.parameters import ARRAYS, Wording, listed
 from calibrant.loading import rules
 from calibrant.loading.columnar import Columnar, arrow, parquet
 from calibrant.loading.columns import ColumnStore, Rewritable, load_matrix
@@ -191,7 +191,7 @@ class Rewriting:
         return len(changed), chosen.columns
 
     def _changed(
-        self, matrix: NDArray[Any], source: Source, change: Callable[[Any], Floats]
+        self, matrix: NDArray[Any], source: Wording, change: Callable[[Any], Floats]
     ) -> Floats:
         """Return what the columns shall hold, (n, k): probabilities, or logits if they did."""
         single = matrix.shape[1] == 1

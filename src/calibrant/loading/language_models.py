@@ -149,8 +149,8 @@ def _places(sample: Mapping[str, Any], logs: Any) -> Sequence[int]:
     of two was right.
     """
     target = str(sample["target"]).strip()
-    told = map(str, range(logs.size)) if target.isdecimal() else _texts(sample)[: logs.size]
-    places = [place for place, one in enumerate(told) if one == target]
+    texts = map(str, range(logs.size)) if target.isdecimal() else _texts(sample)[: logs.size]
+    places = [place for place, one in enumerate(texts) if one == target]
     return [place for place in places if not _contradicted(sample, logs, place)]
 
 
@@ -192,14 +192,14 @@ def _inspected(samples: Sequence[Mapping[str, Any]]) -> Columnar:
     chosen = list(filter(None, map(_letters, samples)))
     if len(chosen) == len(samples):
         return _choices(chosen, ids)
-    told = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
-    if {confidence for confidence, _ in told} == {None}:
+    answers = [(_confidence(sample), _right(row, sample)) for row, sample in enumerate(samples)]
+    if {confidence for confidence, _ in answers} == {None}:
         raise ValueError(
             "the log must say how sure the model was; nothing does. Ask for log-probabilities of"
             " the choices, or write a confidence for each answer: columns 'confidence' and"
             " 'correct'."
         )
-    return _confidences(told, ids)
+    return _confidences(answers, ids)
 
 
 def _score(sample: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -230,15 +230,15 @@ def _confidence(sample: Mapping[str, Any]) -> Any:
 def _letters(sample: Mapping[str, Any]) -> tuple[list[float], int] | None:
     """Return probabilities of the choices from those of the letter that was answered."""
     letters = ascii_uppercase[: len(sample.get("choices") or ())]
-    told = _told(sample, [*letters])
-    if not told or sample.get("target") not in [*letters]:
+    tokens = _alternatives(sample, [*letters])
+    if not tokens or sample.get("target") not in [*letters]:
         return None
-    mass = [(one["token"].strip(), exp(one["logprob"])) for one in told]
+    mass = [(one["token"].strip(), exp(one["logprob"])) for one in tokens]
     found = np.array([sum(p for token, p in mass if token == letter) for letter in letters])
     return (found / found.sum()).tolist(), letters.index(sample["target"])
 
 
-def _told(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+def _alternatives(sample: Mapping[str, Any], letters: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     """Return the tokens that might have stood where the last letter does, if they were logged."""
     answers = [one for one in _tokens(sample) if one["token"].strip() in letters]
     tops = (answers[-1].get("top_logprobs") or ()) if answers else ()
@@ -255,8 +255,8 @@ def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open statistics of the instances of a run of HELM, without perturbed ones."""
     plain = [one for one in instances if not one.get("perturbation")]
-    told = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
-    return _confidences(told, [one["instance_id"] for one in plain])
+    answers = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
+    return _confidences(answers, [one["instance_id"] for one in plain])
 
 
 def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int | None]:

@@ -16,7 +16,7 @@ from calibrant.checks.parameters import more
 from calibrant.loading.columns import ColumnStore
 from calibrant.loading.roles import IDS, MISSING, MODELS, Kind, Options, remedy
 
-TOLD = 5  # rows that were dropped whose places are told
+PLACES = 5  # of rows that were dropped, which a reading names
 
 
 def understood(store: ColumnStore, options: Options, *, texts: bool) -> ColumnStore:
@@ -51,7 +51,7 @@ class Noted:
         if self._kept is None or self._n == self._kept.size:
             return 0, ()
         gone = np.setdiff1d(np.arange(self._n), self._kept)
-        return gone.size, tuple(self._store.where(int(row)) for row in gone[:TOLD])
+        return gone.size, tuple(self._store.where(int(row)) for row in gone[:PLACES])
 
     def first_labels(self, label: str) -> list[str]:
         """Return the labels of the first rows."""

@@ -90,7 +90,7 @@ def _not_set_aside(names: Sequence[str], options: Options) -> list[str]:
 def _roles(keys: Sequence[str], options: Options) -> Roles:
     """Return the arrays that the user names, and labels and weights with usual names."""
     weighted = options.weight is not None or _called(keys, WEIGHTS)
-    usual = CORRECT if _told_right(keys) else LABELS
+    usual = CORRECT if _has_confidences(keys) else LABELS
     return Roles(
         _key("label", keys, usual, options.label),
         _key("weight", keys, WEIGHTS, options.weight) if weighted else None,
@@ -111,10 +111,10 @@ def _probs_key(keys: Sequence[str], options: Options) -> str:
         hint = " Then leave out `values='logits'`?" if _called(keys, PROBS) else ""
         return _key("probs", keys, LOGITS, name, hint)
     hint = " Are there logits? Say so with `values='logits'`." if _called(keys, LOGITS) else ""
-    return _key("probs", keys, CONFIDENCES if _told_right(keys) else PROBS, name, hint)
+    return _key("probs", keys, CONFIDENCES if _has_confidences(keys) else PROBS, name, hint)
 
 
-def _told_right(keys: Sequence[str]) -> bool:
+def _has_confidences(keys: Sequence[str]) -> bool:
     """Whether there are confidences and who was right, and nothing that is usual otherwise."""
     others = _called(keys, (*PROBS, *LOGITS, *LABELS))
     return not others and bool(_called(keys, CONFIDENCES) and _called(keys, CORRECT))

@@ -74,7 +74,7 @@ def remedy(cell: str) -> str:
     return ""
 
 
-class Columns(Notation, total=False):
+class ColumnOptions(Notation, total=False):
     """The options of `load`, as keywords."""
 
     label: str | None

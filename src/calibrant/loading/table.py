@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks import arrays
 from calibrant.checks.labels import Classes, cluster_codes, shown
-from calibrant.checks.parameters import Source, listed
+from calibrant.checks.parameters import Wording, listed
 from calibrant.loading import rules
 from calibrant.loading.columns import ColumnStore, Loaded, codes, distinct, load_columns
 from calibrant.loading.reading import Reading
@@ -19,7 +19,7 @@ from calibrant.loading.roles import MODELS, Kind, Options, Roles, find_roles, pr
 from calibrant.predictions import Beside, Predictions, frozen
 
 Array = NDArray[Any]
-FILE = Source(  # how sentences speak of the numbers of a file
+FILE = Wording(  # how sentences speak of the numbers of a file
     probs="the probabilities",
     logits="the logits",
     labels="the labels",
@@ -41,7 +41,7 @@ class Table:
     weights: Array | None  # (n,), as they are in the file
     names: dict[str, pl.Series]  # columns that name the model or the case of a row, or are kept
     reading: Reading
-    source: Source  # how to speak of rows
+    source: Wording  # how to speak of rows
 
     def predictions(self) -> Predictions:
         """Return all rows."""
@@ -202,7 +202,7 @@ def _checked(
     return Table(probs, labels, known.names, weights, loaded.names, reading, source)
 
 
-def _source(store: ColumnStore, chosen: rules.Chosen) -> Source:
+def _source(store: ColumnStore, chosen: rules.Chosen) -> Wording:
     """Return the words for rows and columns; say which were taken, where that was a guess."""
     columns = chosen.columns
 
@@ -247,7 +247,7 @@ def reading_of(
     )
 
 
-def to_probabilities(matrix: Array, options: Options, source: Source) -> Array:
+def to_probabilities(matrix: Array, options: Options, source: Wording) -> Array:
     """Return the probabilities (n, m) that a file holds, as such, as percentages or as logits."""
     if options.percent:
         matrix = matrix / 100

@@ -14,7 +14,7 @@ MOST = 256  # points
 
 @final
 @dataclass(slots=True, eq=False)
-class Curve:
+class ThinnedCurve:
     """Values after rows `every`, 2 `every`, …; `every` doubles when there are too many."""
 
     every: int = 1
@@ -38,7 +38,7 @@ class Curve:
         return {"every": self.every, "values": [finite(float(f"{x:.5g}")) for x in self.values]}
 
     @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> "Curve":
+    def from_dict(cls, given: dict[str, Any]) -> "ThinnedCurve":
         """Return what `to_dict` wrote down."""
         values = [inf if each is None else each for each in given["values"]]
         return cls(int(given["every"]), np.array(values, np.float64))

@@ -208,5 +208,5 @@ def summary(monitor: Monitor) -> Mapping[str, Any]:
     which = None if monitor.which is None else monitor.which.to_dict()
     names = ("n", "missing", "evalue", "log_evalue", "pvalue", "alarm", "change", "since")
     more = ("since_interval", "direction", "bias", "bias_interval")
-    told = {name: getattr(monitor, name) for name in (*names, *more)}
-    return {**told, "which": which, "sentence": monitor.sentence}
+    numbers = {name: getattr(monitor, name) for name in (*names, *more)}
+    return {**numbers, "which": which, "sentence": monitor.sentence}

@@ -12,7 +12,7 @@ from calibrant.checks.parameters import fraction, is_list, positive, whole
 from calibrant.engine.arrays import Floats
 from calibrant.lenses import Lens
 from calibrant.monitor import bias, findings, saved, sentences
-from calibrant.monitor.curve import Curve
+from calibrant.monitor.curve import ThinnedCurve
 from calibrant.monitor.findings import Direction, Finding
 from calibrant.monitor.late import Waiting, is_empty, known_rows, unlabelled
 from calibrant.monitor.merged import Merged
@@ -109,7 +109,7 @@ class Monitor:
         self._streams: list[list[Stream]] = []  # of each lens, `lead` of them
         self._sup = np.zeros(self.lead)  # of log E, of each of the streams that take turns
         self._crossed: list[int | None] = [None] * self.lead
-        self._curve = Curve()
+        self._curve = ThinnedCurve()
         self._waiting = Waiting()
 
     def update(self, probs: Any, labels: ArrayLike | Sequence[Any] | None = None) -> None:
@@ -372,7 +372,7 @@ class Monitor:
             setattr(monitor, name, body[name])
         monitor._sup = np.array([inf if each is None else each for each in body["sup"]])
         monitor._crossed = list(body["crossed"])
-        monitor._curve = Curve.from_dict(body["curve"])
+        monitor._curve = ThinnedCurve.from_dict(body["curve"])
         monitor._waiting = Waiting.from_list(body["waiting"])
         if body["classes"] is not None:
             monitor._begin(one_row(tuple(body["classes"])))
@@ -405,7 +405,7 @@ class Monitor:
         return f"{words.capital(str(self))}."
 
     def __str__(self) -> str:
-        return sentences.told(self)
+        return sentences.text(self)
 
     def __repr__(self) -> str:
         return f"<monitor: {self}>"

@@ -10,7 +10,7 @@ import numpy as np
 from calibrant.diagrams.diagram import Diagram
 from calibrant.diagrams.picture import Areas, Frame, Key, Label, Lines, Marks, Part, Picture
 from calibrant.engine.arrays import Floats, Ints
-from calibrant.monitor.curve import Curve
+from calibrant.monitor.curve import ThinnedCurve
 from calibrant.monitor.starts import Start
 from calibrant.words import percent
 
@@ -52,12 +52,12 @@ class MonitorDiagram(Diagram):
     settings: Mapping[str, Any]
 
     @classmethod
-    def of(cls, monitor: "Monitor", curve: Curve) -> "MonitorDiagram":
+    def of(cls, monitor: "Monitor", curve: ThinnedCurve) -> "MonitorDiagram":
         """Return the diagram of a monitor now."""
         rows = np.concatenate([[0], curve.rows, [monitor.n]])
         evidence = np.concatenate([[0.0], curve.values, [monitor.log_evalue]]) / log(10)
-        told = monitor.alarm, monitor.change, monitor.start, monitor.sentence
-        return cls(monitor.n, rows, evidence, *told, {"alpha": monitor.alpha})
+        facts = monitor.alarm, monitor.change, monitor.start, monitor.sentence
+        return cls(monitor.n, rows, evidence, *facts, {"alpha": monitor.alpha})
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.checks.parameters import brief
-from calibrant.engine.record import ROOM
+from calibrant.engine.record import CAPACITY
 from calibrant.lenses import Canonical, Lens, Marginal, TopK, TopLabel
 from calibrant.monitor.streams import Stream, arrays_of
 
@@ -69,7 +69,7 @@ def unpacked(texts: Mapping[str, str], m: int) -> Stream:
         raise damaged("it lacks arrays, or has others")
     for name, array in arrays.items():
         array[...] = from_text(texts[name], array.dtype, array.size).reshape(array.shape)
-    if not 0 <= int(stream.state.record.filled[0]) <= ROOM:
+    if not 0 <= int(stream.state.record.filled[0]) <= CAPACITY:
         raise damaged("it has too many blocks of rows")
     return stream
 

@@ -8,19 +8,19 @@ if TYPE_CHECKING:
     from calibrant.monitor.monitor import Monitor
 
 
-def told(monitor: "Monitor") -> str:
+def text(monitor: "Monitor") -> str:
     """Say whether there is an alarm, since when, and how far off predictions are."""
     rows = words.many(monitor.n, "row")
     if not monitor.n:
         return f"no rows yet{_beside(monitor)}"
     evidence = f"e-value {monitor.evalue:.3g}"
     if monitor.alarm is None and monitor.change is None:
-        told = f"no alarm after {rows}: {evidence}, alarm at {1 / monitor.alpha:.3g}"
+        lead = f"no alarm after {rows}: {evidence}, alarm at {1 / monitor.alpha:.3g}"
     elif monitor.change is None and monitor.alarm == monitor.impossible:
-        told = _alarms(monitor)  # one row that tells nothing of the others
+        lead = _alarms(monitor)  # one row that tells nothing of the others
     else:
-        told = f"{_alarms(monitor)}; {monitor.which}; {_since(monitor)}"
-    return f"{told}; {_bias(monitor)}{_beside(monitor)}"
+        lead = f"{_alarms(monitor)}; {monitor.which}; {_since(monitor)}"
+    return f"{lead}; {_bias(monitor)}{_beside(monitor)}"
 
 
 def _alarms(monitor: "Monitor") -> str:
@@ -29,9 +29,9 @@ def _alarms(monitor: "Monitor") -> str:
         why = f" (in at most {words.percent(monitor.alpha)} of calibrated streams, ever)"
         if monitor.alarm == monitor.impossible:
             why = ": an outcome occurred that had probability 0"
-        told = f"alarm at row {monitor.alarm:,}{why}"
+        alarm = f"alarm at row {monitor.alarm:,}{why}"
         early = monitor.change is not None and monitor.change < monitor.alarm
-        return f"{told}, after a change was detected at row {monitor.change:,}" if early else told
+        return f"{alarm}, after a change was detected at row {monitor.change:,}" if early else alarm
     every = f"every {monitor.run_length:,} rows" if monitor.run_length else ""
     return f"change detected at row {monitor.change:,} (a false one comes {every} on average)"
 
@@ -51,11 +51,11 @@ def _bias(monitor: "Monitor") -> str:
 
 def _beside(monitor: "Monitor") -> str:
     """Say what else happened, what was left out, and what waits."""
-    told = ""
+    extra = ""
     if monitor.impossible is not None and monitor.impossible != monitor.alarm:
-        told += f"; an outcome that had probability 0 occurred at row {monitor.impossible:,}"
+        extra += f"; an outcome that had probability 0 occurred at row {monitor.impossible:,}"
     if monitor.missing:
-        told += f"; {words.many(monitor.missing, 'row')} with missing values left out"
+        extra += f"; {words.many(monitor.missing, 'row')} with missing values left out"
     if monitor.waiting:
-        told += f"; {words.many(monitor.waiting, 'row')} waiting"
-    return told
+        extra += f"; {words.many(monitor.waiting, 'row')} waiting"
+    return extra

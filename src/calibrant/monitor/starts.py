@@ -14,7 +14,7 @@ import numpy as np
 
 from calibrant.engine.arrays import Floats
 from calibrant.engine.bets import OFFSETS, SLOPES, line_prior
-from calibrant.engine.record import TENTHS, Record
+from calibrant.engine.record import TENTHS, BlockRecord
 
 CENTERS: Floats = (np.arange(TENTHS) + 0.5) / TENTHS
 LOGITS: Floats = np.log(CENTERS / (1 - CENTERS))
@@ -37,7 +37,7 @@ class Start(NamedTuple):
     interval: tuple[int, int]
 
 
-def find_start(record: Record, lead: int = 1) -> Start:
+def find_start(record: BlockRecord, lead: int = 1) -> Start:
     """Return when the rows of a record, every `lead`-th of all, began to deviate, if they do."""
     rows = record.rows[: int(record.filled[0])]
     first = np.cumsum(rows) - rows
@@ -52,7 +52,7 @@ def find_start(record: Record, lead: int = 1) -> Start:
     return Start(lead * int(first[best]), (lead * int(first[low]), end))
 
 
-def evidence(record: Record) -> Floats:
+def evidence(record: BlockRecord) -> Floats:
     """Return the logarithm of the evidence that all rows from each block on deviate."""
     count = int(record.filled[0])
     residual, variance = (

@@ -9,7 +9,7 @@ import numpy as np
 from calibrant.arguments import as_lens
 from calibrant.engine.arrays import Floats
 from calibrant.engine.class_bets import ClassBets
-from calibrant.engine.wealth import State, Traces, bet_on_classes, bet_on_event
+from calibrant.engine.wealth import EventState, Traces, bet_on_classes, bet_on_event
 from calibrant.lenses import Lens
 from calibrant.predictions import Predictions
 
@@ -21,13 +21,13 @@ AnyLens = Lens | str
 class Stream:
     """All that is known of rows through a lens; of more than two outcomes, bets on each class."""
 
-    state: State
+    state: EventState
     of_classes: ClassBets | None
 
     @classmethod
     def start(cls, m: int) -> "Stream":
         """Return a stream of m outcomes before the first row."""
-        return cls(State.start(), None if m == 2 else ClassBets.start(m))
+        return cls(EventState.start(), None if m == 2 else ClassBets.start(m))
 
     def add(self, seen: Predictions, limit: float) -> Traces:
         """Bet on rows, as the lens shows them; return log E and M after each of them."""

@@ -192,7 +192,7 @@ class EqualWidth(Grid):
             return engine.sums.add_intervals(data.rows, edges)
         return engine.sums.add_ranked_intervals(data.ranked, edges)
 
-    def locate_on_device(self, data: Predictions) -> "device.cells.Cells | None":
+    def locate_on_device(self, data: Predictions) -> "device.cells.DeviceCells | None":
         """Return the cells of rows on a device, found there; None if the host has to do it."""
         assert data.on_device is not None
         return device.cells.boxes(data.on_device, axes(data), self.k)
@@ -226,7 +226,7 @@ class SimplexBins(Grid):
         edges, packing = engine.grid.edges(self.k), self._packing(columns[1])
         return np.asarray(engine.grid.simplex_keys(probs, columns, edges, packing))
 
-    def locate_on_device(self, data: Predictions) -> "device.cells.Cells | None":
+    def locate_on_device(self, data: Predictions) -> "device.cells.DeviceCells | None":
         assert data.on_device is not None
         return device.cells.simplices(data.on_device, axes(data), self.k)
 

@@ -96,10 +96,10 @@ class Candidates:
                 found.append((column, span))
         return found
 
-    def told(self, g: int) -> str:
+    def text(self, g: int) -> str:
         """Say which rows a region has."""
-        told = [self.cuts[column].told(span) for column, span in self.conditions(g)]
-        return " and ".join(told) or ALL
+        parts = [self.cuts[column].text(span) for column, span in self.conditions(g)]
+        return " and ".join(parts) or ALL
 
     def mask(self, g: int, codes: Codes) -> Mask:
         """Return which rows a region has: (n,)."""

@@ -21,8 +21,8 @@ from calibrant.engine.regions import Family, Layout, add, rectangles, step_down,
 from calibrant.inference.replicates.problem import Plan, part
 from calibrant.inference.testing.families import rounding
 from calibrant.regions.candidates import Candidates
-from calibrant.regions.measures import STEPS, Bias, Found, Measure
-from calibrant.regions.rows import Elsewhere, Event, Rows
+from calibrant.regions.measures import STEPS, Bias, Measure, Measurements
+from calibrant.regions.rows import CodedRows, Event, ScannedRows
 
 CLUSTERS = 20  # the fewest clusters of a region
 TABLE = 1 << 23  # numbers of the tables of a block of replicates
@@ -31,7 +31,7 @@ SIDE = 64  # replicates of a block, at most
 FINER = 1024.0  # parts of a step of log-odds that mixed tables are rounded to
 ROWS = 1 << 16  # labels that are drawn at a time
 
-Searchable = Rows | Elsewhere
+Searchable = CodedRows | ScannedRows
 
 
 @final
@@ -57,13 +57,13 @@ class Evidence:
     measure: Measure
     event: Ints
     n: Ints
-    found: Found
+    found: Measurements
 
     @classmethod
     def of(cls, candidates: Candidates, rows: Searchable, measure: Measure, min_rows: int) -> Self:
         """Look at all regions that have rows enough, and say more than one condition would."""
         unit, layout = measure.unit(rows.n), candidates.layout
-        ones, *events = rows.add_up(Sums(layout, measure, unit))
+        ones, *events = rows.add_up(PairSums(layout, measure, unit))
         for table in (ones, *events):
             candidates.accumulated(table)
         sizes = candidates.read(ones)[:, 0]
@@ -72,13 +72,13 @@ class Evidence:
         parts = []
         for number, table in enumerate(events):
             found, tell = measure.found((known.read(table) * unit).T, n)
-            if isinstance(rows, Rows) and rows.clusters is not None:
+            if isinstance(rows, CodedRows) and rows.clusters is not None:
                 spread, count = of_clusters(known, rows, rows.events[number], found.variance)
                 found, tell = found._replace(spread=spread), tell & (count >= CLUSTERS)
             places = np.flatnonzero(tell)
             parts.append((places, np.full(places.size, number), *found.keep(places)))
         places, event, *sums = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return cls(known.keep(places), measure, event, n[places], Found(*sums))
+        return cls(known.keep(places), measure, event, n[places], Measurements(*sums))
 
     @property
     def z(self) -> Floats:
@@ -94,14 +94,14 @@ class Evidence:
 
 @final
 @dataclass(frozen=True, slots=True)
-class Sums:
+class PairSums:
     """The work of adding up what is measured, in every pair of columns."""
 
     layout: Layout
     measure: Measure
     unit: float
 
-    def __call__(self, rows: Rows) -> list[Array]:
+    def __call__(self, rows: CodedRows) -> list[Array]:
         """Return tables of rows (cells, 1), and of what is measured of each event (cells, k)."""
         found = [tables(rows.codes, self.layout, np.ones((rows.n, 1), np.int64))]
         for event in rows.events:
@@ -122,7 +122,7 @@ def _differ(candidates: Candidates, sizes: Ints, ones: Array) -> NDArray[np.bool
 
 
 def of_clusters(
-    candidates: Candidates, rows: Rows, event: Event, variance: Floats
+    candidates: Candidates, rows: CodedRows, event: Event, variance: Floats
 ) -> tuple[Floats, Ints]:
     """Return the spread of the sums of regions over clusters, and how many clusters: (G,).
 
@@ -230,7 +230,7 @@ class Counted:
     some: Replicates
     step: int  # replicates at a time
 
-    def __call__(self, rows: Rows) -> list[Array]:
+    def __call__(self, rows: CodedRows) -> list[Array]:
         """Return tables of all events, those of one kind after the other: (cells, size)."""
         blocks = threads.blocks(self.some.size, self.step)
         first = self.some.start
@@ -239,7 +239,7 @@ class Counted:
             return parts[0]
         return [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
 
-    def _counted(self, rows: Rows, some: Replicates) -> list[Array]:
+    def _counted(self, rows: CodedRows, some: Replicates) -> list[Array]:
         found: list[Array] = []
         for span in threads.blocks(rows.n, max(1, ROWS // SIDE)):
             drawn, codes = rows.draw(span, some), rows.codes[slice(*span)]
@@ -251,7 +251,7 @@ class Counted:
                 add(codes, self.layout, one, table)
         return found
 
-    def _values(self, rows: Rows, e: int, span: tuple[int, int], drawn: Array) -> list[Array]:
+    def _values(self, rows: CodedRows, e: int, span: tuple[int, int], drawn: Array) -> list[Array]:
         """Return what rows add to the tables of an event: (k, size) each."""
         event = rows.events[e]
         if rows.flips is not None:

@@ -10,8 +10,8 @@ from calibrant.engine.arrays import Array, Floats, Ints
 from calibrant.engine.regions import tables
 from calibrant.regions.candidates import Candidates
 from calibrant.regions.evidence import Evidence, Searchable, Searched
-from calibrant.regions.measures import Found, Measure, Slope
-from calibrant.regions.rows import Rows
+from calibrant.regions.measures import Measure, Measurements, Slope
+from calibrant.regions.rows import CodedRows
 from calibrant.words import ALPHA
 
 ALIKE = 0.9  # Jaccard index of regions that are told by the simpler description
@@ -19,7 +19,7 @@ MOST = 50  # findings
 AHEAD = 32  # regions whose overlaps with others are looked at in a pass over rows elsewhere
 
 
-class Finding(NamedTuple):
+class RegionFinding(NamedTuple):
     """A region, and how many rejected regions say the same."""
 
     place: int  # among all regions
@@ -32,7 +32,7 @@ def critical(largest: Floats) -> float:
     return float(np.sort(largest)[rank - 1])
 
 
-def findings(found: Searched, rows: Searchable) -> list[Finding]:
+def findings(found: Searched, rows: Searchable) -> list[RegionFinding]:
     """Merge rejected regions: the strongest first, whose mean residual is taken off its rows.
 
     A rejected region of which too little is left says the same.
@@ -43,17 +43,17 @@ def findings(found: Searched, rows: Searchable) -> list[Finding]:
     overlaps = Overlaps(some, rows)
     residual, signs = some.found.residual.copy(), np.sign(some.found.residual)
     left = np.ones(places.size, np.bool_)
-    told: list[Finding] = []
-    while left.any() and len(told) < MOST:
+    chosen: list[RegionFinding] = []
+    while left.any() and len(chosen) < MOST:
         strength = np.where(left, signs * residual / some.found.spread, -1.0)
         picked = _simplest(some, overlaps, strength, limit)
         common = overlaps.of(picked, strength).common
         residual -= residual[picked] / common[picked] * common
         after = left & (signs * residual / some.found.spread >= limit)
         after[picked] = False
-        told.append(Finding(int(places[picked]), int(left.sum() - after.sum() - 1)))
+        chosen.append(RegionFinding(int(places[picked]), int(left.sum() - after.sum() - 1)))
         left = after
-    return told
+    return chosen
 
 
 def _simplest(some: Evidence, overlaps: "Overlaps", strength: Floats, limit: float) -> int:
@@ -115,7 +115,7 @@ class Shared:
     measure: Measure
     unit: float
 
-    def __call__(self, rows: Rows) -> list[Array]:
+    def __call__(self, rows: CodedRows) -> list[Array]:
         """Return a table for each region: of rows, and of what is shared of residuals."""
         found = []
         for g, e in enumerate(self.events):
@@ -149,7 +149,7 @@ def interval(evidence: Evidence, g: int, limit: float, clustered: bool) -> tuple
     return max(rate - 1.0, -max(ends)), min(rate, -min(ends))
 
 
-def slope_interval(known: Found, limit: float) -> tuple[float, float]:
+def slope_interval(known: Measurements, limit: float) -> tuple[float, float]:
     r"""Return the amounts by which predictions may be too extreme.
 
     All D with :math:`(D + R)^2 \leq c^2 V(D)`, where V is the variance of a calibrated model at

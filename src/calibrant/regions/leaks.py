@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from calibrant.cuts.columns import Distinct
+from calibrant.cuts.columns import DistinctValues
 from calibrant.regions.rows import Seen
 
 Floats = NDArray[np.float64]
@@ -21,9 +21,9 @@ SUSPECT = 0.3
 BEFORE = "columns must be known before the outcome"
 
 
-def check_columns(columns: Mapping[str, Distinct], seen: Seen) -> list[str]:
+def check_columns(columns: Mapping[str, DistinctValues], seen: Seen) -> list[str]:
     """Refuse columns that the outcome determines; return those that half know it."""
-    share = {name: told(distinct, seen) for name, distinct in columns.items()}
+    share = {name: known_share(distinct, seen) for name, distinct in columns.items()}
     knows = [name for name, found in share.items() if found >= DETERMINED]
     if knows:
         raise ValueError(
@@ -34,7 +34,7 @@ def check_columns(columns: Mapping[str, Distinct], seen: Seen) -> list[str]:
     return [name for name, found in share.items() if found >= SUSPECT]
 
 
-def told(distinct: Distinct, seen: Seen) -> float:
+def known_share(distinct: DistinctValues, seen: Seen) -> float:
     """Return how much of the outcomes a column tells, alone or in bins of equal predictions."""
     n, labels = seen.confidence.size, seen.labels
     alone = _cells(distinct, max(1, min(BINS, n // (2 * FEWEST))))
@@ -60,7 +60,7 @@ def determined(cells: NDArray[Any], labels: NDArray[Any]) -> bool:
     return bool(pure and counts.sum() - counts.max(initial=0) >= RARER)
 
 
-def _separates(distinct: Distinct, seen: Seen) -> bool:
+def _separates(distinct: DistinctValues, seen: Seen) -> bool:
     """Whether each outcome is an interval of a column of numbers, and not of confidences."""
     ranks = np.unique(seen.confidence, return_inverse=True)[1]
     return any(
@@ -110,7 +110,7 @@ def _predicted_cells(seen: Seen, most: int) -> NDArray[Any]:
     return np.asarray(classes * bins + _quantiles(seen.confidence, bins))
 
 
-def _cells(distinct: Distinct, bins: int) -> NDArray[Any]:
+def _cells(distinct: DistinctValues, bins: int) -> NDArray[Any]:
     """Return the cell of each row: its value, or of many numbers a quantile."""
     if distinct.values.dtype.kind != "f" or distinct.values.size <= bins:
         return distinct.of_rows

@@ -19,7 +19,7 @@ REACH = 8.0  # log-odds beyond this count as this
 STEPS = 1024  # of a unit of log-odds, which are counted in whole steps
 
 
-class Found(NamedTuple):
+class Measurements(NamedTuple):
     """What is known of regions: each (regions,)."""
 
     expected: Floats  # sums of p
@@ -32,9 +32,9 @@ class Found(NamedTuple):
     norm: Floats  # what makes an amount of the residual
     scatter: Floats  # variance of the residual by the outcomes
 
-    def keep(self, some: Any) -> "Found":
+    def keep(self, some: Any) -> "Measurements":
         """Return some of the regions."""
-        return Found(*(part[some] for part in self))
+        return Measurements(*(part[some] for part in self))
 
 
 @final
@@ -54,12 +54,12 @@ class Bias:
         p = event.probs
         return np.stack((p, p * (1.0 - p), event.occurred - p), axis=1)
 
-    def found(self, sums: Floats, n: Ints) -> tuple[Found, Any]:
+    def found(self, sums: Floats, n: Ints) -> tuple[Measurements, Any]:
         """Return what sums of regions (3, regions) say, and which of them can tell."""
         expected, variance, residual = sums
         none = np.zeros(n.size)
         parts = residual, variance, residual, np.sqrt(variance), expected, none, n.astype(float)
-        return Found(expected, *parts, variance), variance >= VARIANCE
+        return Measurements(expected, *parts, variance), variance >= VARIANCE
 
     def counted(self, event: Event, drawn: Array, n: int) -> list[Array]:  # noqa: ARG002
         """Return what rows of a data set of n add to tables of replicates: (rows, size) each."""
@@ -101,7 +101,7 @@ class Slope:
         of_x = v * x, v * x * x, e * x, p * x, x, x * x
         return np.stack((p, v, e, *of_x, e * e, e * e * x, e * e * x * x), axis=1)
 
-    def found(self, sums: Floats, n: Ints) -> tuple[Found, Any]:
+    def found(self, sums: Floats, n: Ints) -> tuple[Measurements, Any]:
         """Return what sums of regions (12, regions) say, and which of them can tell."""
         p, v, e, vx, vxx, ex, px, x, xx, ee, eex, eexx = sums
         mean = np.divide(vx, v, out=np.zeros(n.size), where=v > 0)
@@ -110,7 +110,7 @@ class Slope:
         scatter = eexx - 2.0 * mean * eex + mean**2 * ee
         centre = STEPS * (px - mean * p)
         parts = e, variance, ex - mean * e, np.sqrt(variance), centre, STEPS * mean, norm
-        return Found(p, *parts, scatter), (v >= VARIANCE) & (variance >= VARIANCE)
+        return Measurements(p, *parts, scatter), (v >= VARIANCE) & (variance >= VARIANCE)
 
     def counted(self, event: Event, drawn: Array, n: int) -> list[Array]:
         """Return what rows of a data set of n add to tables of replicates: (rows, size) each."""

@@ -242,23 +242,23 @@ class Regions(tables.Tabular, Sequence[Region]):
             none = f"None of {words.many(self.n_regions, 'region')} is shown to be off"
             return [f"{none}. The strongest: {self.strongest}"]
         more = len(self.rows) - MOST
-        told = [str(row) for row in self.rows[:MOST]]
-        return told + [f"{words.many(more, 'more finding')}."] * (more > 0)
+        sentences = [str(row) for row in self.rows[:MOST]]
+        return sentences + [f"{words.many(more, 'more finding')}."] * (more > 0)
 
     @property
     def notes(self) -> list[str]:
         """What the search cost, which columns were left out or are suspect, and what must hold."""
         n, searched, alone = self.price
-        told = [
+        notes = [
             f"To be found in 80 % of such data sets, a region of {words.many(n, 'row')} must be"
             f" off by {words.points(searched)}; by {words.points(alone)} if no other were looked"
             " at."
         ]
         if self.left_out:
             reasons = [f"{name} ({why})" for name, why in self.left_out]
-            told.append(f"Left out: {words.listed(reasons)}.")
+            notes.append(f"Left out: {words.listed(reasons)}.")
         asked = "tells much of the outcome: was it known before? If not, leave it out."
-        return [*told, *(f"{name} {asked}" for name in self.suspect), BEFORE]
+        return [*notes, *(f"{name} {asked}" for name in self.suspect), BEFORE]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""

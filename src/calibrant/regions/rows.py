@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant import engine
 from calibrant.cuts.coders import Codes
-from calibrant.cuts.columns import Cut, Distinct, code_rows
+from calibrant.cuts.columns import Cut, DistinctValues, code_rows
 from calibrant.engine.arrays import Array, Floats, Ints, Replicates
 from calibrant.predictions import Predictions
 from calibrant.resampling.draws.labels import Labels, Redraw
@@ -44,7 +44,7 @@ class Flips(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class CodedRows:
     """Rows with their codes, the events that are looked at, and what outcomes are drawn from."""
 
     codes: Codes  # (n, columns)
@@ -71,7 +71,7 @@ class Rows:
         return engine.draws.draw_rows(self.drawing, np.arange(*span), some)
 
 
-Work = Callable[[Rows], list[Array]]  # tables of whole numbers, which travel; it does, too
+Work = Callable[[CodedRows], list[Array]]  # tables of whole numbers, which travel; it does, too
 
 
 @final
@@ -100,22 +100,22 @@ class Aspect:
         }
         return {name: of[what]() for what, name in self.made.items()}
 
-    def rows(self, batch: Batch) -> Rows:
+    def rows(self, batch: Batch) -> CodedRows:
         """Return the rows of a batch with the columns that were kept beside them."""
         n = batch.given.n
         values = {
-            name: Distinct(np.array(column.texts, object), column.codes, np.empty(0))
+            name: DistinctValues(np.array(column.texts, object), column.codes, np.empty(0))
             for name, column in batch.columns.items()
         }
         for name, column in self.predicted(batch).items():
-            values[name] = Distinct(column, np.arange(n), np.empty(0))
+            values[name] = DistinctValues(column, np.arange(n), np.empty(0))
         drawing = Labels(batch, self.redraw).drawing
-        return Rows(code_rows(self.cuts, values, n), self.events_in(batch.seen), drawing)
+        return CodedRows(code_rows(self.cuts, values, n), self.events_in(batch.seen), drawing)
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class ScannedRows:
     """Scanned rows, as a search sees them."""
 
     scan: Any
@@ -136,14 +136,14 @@ class Elsewhere:
 
     def add_up(self, work: Work, progress: Any = None) -> list[Array]:
         """Return tables of all rows, added up in one pass."""
-        part = self.scan.part(Tables(self.aspect, work), self.aspect.redraw.lens)
+        part = self.scan.part(RegionTables(self.aspect, work), self.aspect.redraw.lens)
         found: list[Array] = self.scan.fold([part], progress)[0]
         return found
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Tables:
+class RegionTables:
     """Tables of whole numbers that are added up over rows elsewhere."""
 
     aspect: Aspect

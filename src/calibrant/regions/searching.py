@@ -17,11 +17,11 @@ from calibrant.predictions import Predictions
 from calibrant.regions.candidates import Candidates
 from calibrant.regions.evidence import CLUSTERS as IN_CLUSTERS
 from calibrant.regions.evidence import Evidence, Searchable, Searched, search_replicates
-from calibrant.regions.findings import Finding, critical, findings, interval
+from calibrant.regions.findings import RegionFinding, critical, findings, interval
 from calibrant.regions.leaks import check_columns
 from calibrant.regions.measures import VARIANCE, Bias, Measure, Slope, as_measure
 from calibrant.regions.result import CONFIDENCE, Price, Region, Regions
-from calibrant.regions.rows import Aspect, Elsewhere, Flips, Rows, Sampled, Seen, seen_of
+from calibrant.regions.rows import Aspect, CodedRows, Flips, Sampled, ScannedRows, Seen, seen_of
 from calibrant.resampling import Exact
 from calibrant.rows import Scan
 from calibrant.words import CLUSTERS, NEEDED, many
@@ -29,7 +29,7 @@ from calibrant.words import CLUSTERS, NEEDED, many
 CLASSES = "classes"  # the lens of every class against the rest
 
 
-class Size(TypedDict, total=False):
+class RegionSize(TypedDict, total=False):
     """How large regions are: see `search`."""
 
     depth: int
@@ -46,7 +46,7 @@ def search(
     n_resamples: int = 999,
     rng: Rng = 0,
     progress: Progress | None = None,
-    **regions: Unpack[Size],
+    **regions: Unpack[RegionSize],
 ) -> Regions:
     r"""Find the rows that are off: search thousands of regions, and adjust for the search.
 
@@ -106,10 +106,10 @@ def search(
     looked = look(data, columns, plan, how)
     found = search_replicates(looked.evidence, looked.rows, plan)
     limit = critical(found.largest)
-    told = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
+    shown = [_region(one, found, looked.rows, limit) for one in findings(found, looked.rows)]
     return Regions(
-        rows=tuple(told),
-        strongest=_region(Finding(0, 0), found, looked.rows, limit),
+        rows=tuple(shown),
+        strongest=_region(RegionFinding(0, 0), found, looked.rows, limit),
         evidence=float(np.abs(found.evidence.z[0])),
         largest=found.largest,
         price=_price(found, data.n, how.min_rows, limit),
@@ -178,7 +178,7 @@ def _rows(data: Any, cut: Sequence[Column], aspect: Aspect, problem: Problem) ->
     """Return rows with their codes, or what gives rows elsewhere theirs."""
     if problem.rows.held:
         return _in_memory(cut, aspect, problem)
-    return Elsewhere(data, replace(aspect, cuts=tuple(one.cut for one in cut)))
+    return ScannedRows(data, replace(aspect, cuts=tuple(one.cut for one in cut)))
 
 
 def _columns(data: Any, columns: Any) -> Mapping[str, Any]:
@@ -249,7 +249,7 @@ def _seen(problem: Problem, aspect: Aspect, given: Mapping[str, Any]) -> Seen:
     return found[1]
 
 
-def _in_memory(cut: Sequence[Column], aspect: Aspect, problem: Problem) -> Rows:
+def _in_memory(cut: Sequence[Column], aspect: Aspect, problem: Problem) -> CodedRows:
     """Return rows at hand with their codes."""
     events, n = aspect.events_in(problem.seen), problem.rows.n
     codes = np.stack([np.zeros(n, np.uint8), *(one.codes for one in cut)], axis=1)
@@ -260,7 +260,7 @@ def _in_memory(cut: Sequence[Column], aspect: Aspect, problem: Problem) -> Rows:
         of_rows = engine.draws.row_keys(key, (0, int(clusters.max()) + 1))[clusters]
         off = [np.rint((one.occurred - one.probs) / unit).astype(np.int64) for one in events]
         flips = Flips(key, of_rows, [2 * each for each in off])
-    return Rows(np.ascontiguousarray(codes), events, drawing, clusters, flips)
+    return CodedRows(np.ascontiguousarray(codes), events, drawing, clusters, flips)
 
 
 def _check_some(evidence: Evidence, fewest: int, clustered: bool) -> None:
@@ -273,14 +273,14 @@ def _check_some(evidence: Evidence, fewest: int, clustered: bool) -> None:
         )
 
 
-def _region(one: Finding, found: Searched, rows: Searchable, limit: float) -> Region:
+def _region(one: RegionFinding, found: Searched, rows: Searchable, limit: float) -> Region:
     """Return a region with all that is said about it."""
     g, evidence = one.place, found.evidence
     known, n = evidence.found.keep(g), int(evidence.n[g])
     predicted, norm = float(known.expected) / n, float(known.norm)
-    at_hand = rows if isinstance(rows, Rows) else None
+    at_hand = rows if isinstance(rows, CodedRows) else None
     return Region(
-        conditions=evidence.candidates.told(g),
+        conditions=evidence.candidates.text(g),
         subject=_subject(rows, int(evidence.event[g])),
         n=n,
         predicted=predicted,

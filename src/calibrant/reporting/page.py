@@ -96,11 +96,11 @@ def report(
     first = next(iter(_models(data).values()))
     lens = None if groups is None else as_lens(groups, first)
     settings = Settings(as_seed(rng), check_resamples(n_resamples), lens, region)
-    told_report(data, path, title or "Calibration report", settings, progress)
+    write_report(data, path, title or "Calibration report", settings, progress)
     return Path(path)
 
 
-def told_report(
+def write_report(
     data: Models, path: str | Path, title: str, settings: Settings, progress: Progress | None = None
 ) -> list[str]:
     """Write a report, as `report` does, and return the sentences with which it begins."""

@@ -19,7 +19,7 @@ from calibrant.risks.utility import (
     NetBenefit,
     curve_thresholds,
     net_benefit,
-    told_thresholds,
+    table_thresholds,
 )
 from calibrant.tables import Lines, Tabular
 from calibrant.words import capital, many, percent
@@ -142,7 +142,7 @@ class Clinical(Tabular):
             f"{many(self.events, 'event')} in {many(self.n, 'row')}.",
             self._on_average(),
             self._spread(),
-            f"AUC {self.auc}. {capital(self.decision.told())}.",
+            f"AUC {self.auc}. {capital(self.decision.text())}.",
             *self._left_out(),
         ]
 
@@ -276,7 +276,7 @@ def clinical(
     """
     fraction("level", level)
     risks = Risks.of(data, lens, level, "clinical")
-    told = told_thresholds(risks, thresholds)
+    shown = table_thresholds(risks, thresholds)
     inner = (risks.p > 0.0) & (risks.p < 1.0)
     between = risks if inner.all() else risks.rows(inner)
     slope, intercept = slope_and_intercept(between)
@@ -295,7 +295,7 @@ def clinical(
         scaled_brier=scaled_brier(risks),
         curve=flexible_curve(risks),
         decision=net_benefit(risks, curve_thresholds(risks)),
-        benefits=net_benefit(risks, np.array(told)),
+        benefits=net_benefit(risks, np.array(shown)),
         certain=int((~inner).sum()),
         spoken=spoken,
         settings={"lens": str(lens), "level": level, "clusters": risks.clusters is not None},

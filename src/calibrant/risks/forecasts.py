@@ -136,14 +136,14 @@ class Verification(Tabular):
 
     def _skill(self, title: str, skill: Measured) -> str:
         value, (low, high) = skill
-        told = "not shown to be better or worse than climatology"
+        verdict = "not shown to be better or worse than climatology"
         if low > 0:
-            told = "better than climatology"
+            verdict = "better than climatology"
         elif high < 0:
-            told = "worse than climatology"
+            verdict = "worse than climatology"
         level = percent(float(self.settings["level"]))
         ends = f"{level} interval {number(low)} to {number(high)}"
-        return f"{title} skill score {number(value)} ({ends}): {told}."
+        return f"{title} skill score {number(value)} ({ends}): {verdict}."
 
     def records(self) -> list[dict[str, Any]]:
         """Return plain values for each row of a data frame."""
@@ -157,7 +157,7 @@ class Verification(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and texts."""
         skills = {"brier_skill": self.brier_skill, "rps_skill": self.rps_skill}
-        told = {
+        measured = {
             name: None if one is None else {"value": one.value, "interval": list(one.interval)}
             for name, one in skills.items()
         }
@@ -167,7 +167,7 @@ class Verification(Tabular):
             "climatology": self.climatology.tolist(),
             "brier": self.brier,
             "rps": self.rps,
-            **told,
+            **measured,
             "parts": asdict(self.parts),
             "bins": self.bins,
             "sentences": self.sentences,

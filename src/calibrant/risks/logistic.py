@@ -25,7 +25,7 @@ GROUPS = 64  # of log-odds, for the distribution of the number of events
 FARTHEST = 1e4  # an end that is further away is none
 
 
-class Line(NamedTuple):
+class LogisticFit(NamedTuple):
     """Outcomes at log-odds x, and the line that fits best, of rows with 0 < p < 1."""
 
     risks: Risks
@@ -67,7 +67,7 @@ class Line(NamedTuple):
         return r + float(np.log(max(u, 1e-300) / r)) / r, other
 
 
-def line_of(risks: Risks) -> Line | None:
+def line_of(risks: Risks) -> LogisticFit | None:
     """Fit intercept and slope; None where outcomes do not overlap, so that there is no maximum."""
     values, places = np.unique(logit(risks.p), return_inverse=True)
     mass = added(places, risks.weights, values.size)
@@ -79,7 +79,7 @@ def line_of(risks: Risks) -> Line | None:
         return None
     counts = events, np.maximum(mass - events, 0.0)
     intercept, slope, covariance = fit_line(values, counts)
-    return Line(risks, values, counts, (intercept, slope), covariance)
+    return LogisticFit(risks, values, counts, (intercept, slope), covariance)
 
 
 def slope_and_intercept(risks: Risks) -> tuple[Measured, Measured]:
@@ -97,7 +97,7 @@ def slope_and_intercept(risks: Risks) -> tuple[Measured, Measured]:
     return found[0], found[1]
 
 
-def _end(line: Line, which: int, z: float, sign: int) -> float:
+def _end(line: LogisticFit, which: int, z: float, sign: int) -> float:
     """Return where the root of the likelihood ratio is z, below or above the maximum.
 
     The root is nearly linear: secants, within the bracket that is known.

@@ -18,7 +18,7 @@ from calibrant.checks.parameters import brief
 from calibrant.risks.sample import Floats, Risks, limits_of_share, number
 
 POINTS = 100  # thresholds of a curve
-TOLD = (0.05, 0.1, 0.2, 0.3, 0.5)  # in the table, if predictions reach them
+ROUND_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)  # in the table, if predictions reach them
 
 
 class NetBenefit(NamedTuple):
@@ -36,7 +36,7 @@ class NetBenefit(NamedTuple):
         """Where the model is shown to be better than treating all, and than treating none (k,)."""
         return (self.low > 0) & (self.over_all > 0)
 
-    def told(self) -> str:
+    def text(self) -> str:
         """Say at which thresholds the model is shown to be better than both."""
         if not self.shown.any():
             return (
@@ -131,11 +131,11 @@ def curve_thresholds(risks: Risks) -> Floats:
     return np.asarray((np.arange(1, int(top / step + 1e-9) + 1) * step).round(12))
 
 
-def told_thresholds(risks: Risks, given: float | Sequence[float] | None) -> list[float]:
+def table_thresholds(risks: Risks, given: float | Sequence[float] | None) -> list[float]:
     """Return the thresholds for a table: those that were asked for, or round ones."""
     if given is None:
         top = max(float(risks.p.max()), 1e-6)
-        return [t for t in TOLD if t <= top] or [float(f"{top:.1g}")]
+        return [t for t in ROUND_THRESHOLDS if t <= top] or [float(f"{top:.1g}")]
     found = np.atleast_1d(np.asarray(given, np.float64))
     if not ((found > 0) & (found < 1)).all():
         raise ValueError(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from calibrant.checks import arrays
 from calibrant.checks.labels import Classes, decoded
-from calibrant.checks.parameters import Source
+from calibrant.checks.parameters import Wording
 from calibrant.predictions import Predictions
 
 Array = NDArray[Any]
@@ -80,7 +80,7 @@ class Columns:
         where : gives words for the place of a row of the batch
         unit : what weights are rounded to multiples of; None if there are none
         """
-        source = Source(
+        source = Wording(
             where,
             self._words,
             probs="the probabilities",
@@ -110,7 +110,7 @@ class Columns:
     def weights(self, table: Any, where: Where) -> NDArray[np.float64]:
         """Return the weights of a batch, checked but not rounded."""
         array = _plain(table.column(self.weight)).astype(np.float64)
-        return arrays.plausible_weights(array, Source(where))
+        return arrays.plausible_weights(array, Wording(where))
 
     def numbers(self, table: Any, where: Where) -> NDArray[np.int64] | None:
         """Return the numbers of the rows of a batch; None if they follow from their place."""

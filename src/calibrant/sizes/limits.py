@@ -113,7 +113,7 @@ def size_of(fit: Fit, top: Fit | None = None) -> Size | None:
     return Size(min(found.size, high), found.low, high)
 
 
-class Bias(NamedTuple):
+class BiasEstimate(NamedTuple):
     """Mean prediction minus rate of an event."""
 
     value: float
@@ -128,7 +128,9 @@ class Bias(NamedTuple):
         return "low" if self.high < 0 else None
 
 
-def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: float = LEVEL) -> Bias:
+def bias_of(
+    data: Predictions, clusters: NDArray[Any] | None = None, level: float = LEVEL
+) -> BiasEstimate:
     """Return mean prediction minus rate of the event of two outcomes, with limits.
 
     Two intervals, of which the wider end counts on either side. One has the larger of the variances
@@ -141,7 +143,7 @@ def bias_of(data: Predictions, clusters: NDArray[Any] | None = None, level: floa
 
 def bias_of_event(
     sample: OfEvent, clusters: NDArray[np.intp] | None = None, level: float = LEVEL
-) -> Bias:
+) -> BiasEstimate:
     """Return the bias of rows, or of groups of rows whose sums are known."""
     from scipy.special import stdtrit  # noqa: PLC0415 (slow to import)
 
@@ -153,7 +155,7 @@ def bias_of_event(
     z = float(stdtrit(freedom, (1 + level) / 2))
     half = z * float(np.sqrt(max(shown, implied * loss))) / mass
     low, high = _bias_of_counts(sample, level, loss)
-    return Bias(value, min(value - half, low), max(value + half, high))
+    return BiasEstimate(value, min(value - half, low), max(value + half, high))
 
 
 def cluster_loss(sample: OfEvent, clusters: NDArray[np.intp] | None) -> float:

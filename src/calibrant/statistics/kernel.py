@@ -9,7 +9,14 @@ from calibrant import engine
 from calibrant.calibration import Block, View
 from calibrant.checks.parameters import brief, one_of, positive, truth, whole
 from calibrant.predictions import Predictions
-from calibrant.statistics.kernel_forms import Form, FullForm, LineForm, LowRankForm, Pairs, Sample
+from calibrant.statistics.kernel_forms import (
+    Form,
+    FullForm,
+    LineForm,
+    LowRankForm,
+    PositiveRows,
+    WeightedPairs,
+)
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Summed, batches
 
 FULL = 20_000  # rows up to which all pairs are looked at
@@ -135,7 +142,7 @@ class KernelMiscalibration(Statistic):
         form: Any = "low-rank" if self._compressed(pairs) else "full"
         return replace(self, bandwidth=bandwidth, form=form)
 
-    def _pairs(self, view: View) -> Pairs:
+    def _pairs(self, view: View) -> WeightedPairs:
         """Return the rows that count, and the kernel."""
         m = view.m
         if m < 2:
@@ -145,15 +152,17 @@ class KernelMiscalibration(Statistic):
                 f"`distance` must be 'euclidean' for a Gaussian kernel of {m} outcomes: that of the"
                 " total variation is not positive definite."
             )
-        sample = view.remember("kernel sample", lambda: Sample.of(view))
+        sample = view.remember("kernel sample", lambda: PositiveRows.of(view))
         scales = [
             chosen.amount * (self._median(view, sample) if chosen.of_median else 1.0)
             for chosen in parse_bandwidths(self.bandwidth)
         ]
         kind, distance = KERNELS[self.kernel], DISTANCES[self.distance]
-        return Pairs(sample, engine.pairs.Kernel(kind, distance, np.array(scales)), self.unbiased)
+        return WeightedPairs(
+            sample, engine.pairs.KernelSum(kind, distance, np.array(scales)), self.unbiased
+        )
 
-    def _median(self, view: View, sample: Sample) -> float:
+    def _median(self, view: View, sample: PositiveRows) -> float:
         """Return the median distance, which statistics of one call share."""
         exactly = sample.size <= FULL or self.form == "full"
         distance = DISTANCES[self.distance]
@@ -168,12 +177,12 @@ class KernelMiscalibration(Statistic):
             " predictions are equal, so that their median distance is 0."
         )
 
-    def _compressed(self, pairs: Pairs) -> bool:
+    def _compressed(self, pairs: WeightedPairs) -> bool:
         if self.form != "auto":
             return self.form == "low-rank"
         return pairs.sample.size > FULL and not pairs.on_a_line
 
-    def _form(self, pairs: Pairs) -> Form:
+    def _form(self, pairs: WeightedPairs) -> Form:
         if self._compressed(pairs):
             return LowRankForm.of(pairs, self.rank, self.seed)
         return LineForm(pairs) if pairs.on_a_line else FullForm.of(pairs)
@@ -227,7 +236,7 @@ def _bandwidth(value: Any) -> Bandwidth:
     return Bandwidth(float(positive("bandwidth", value)), of_median=False)
 
 
-def median_distance(sample: Sample, distance: int, *, exactly: bool) -> float:
+def median_distance(sample: PositiveRows, distance: int, *, exactly: bool) -> float:
     """Return the median distance of all ordered pairs of rows, i = j too.
 
     For two outcomes it is exact for any number of rows; for more, where not `exactly`, it is

@@ -40,7 +40,7 @@ KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sample:
+class PositiveRows:
     """The rows that count: those of positive weight."""
 
     n: int  # of all rows
@@ -103,11 +103,11 @@ class Sample:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class WeightedPairs:
     """Pairs of rows and a kernel; a row of weight w is w rows that share one label."""
 
-    sample: Sample
-    kernel: Any  # engine.pairs.Kernel
+    sample: PositiveRows
+    kernel: Any  # engine.pairs.KernelSum
     unbiased: bool  # whether no row is paired with itself
 
     @property
@@ -174,7 +174,7 @@ class Pairs:
 class LineForm:
     """Two outcomes and exponential kernels: one sweep over sorted predictions."""
 
-    pairs: Pairs
+    pairs: WeightedPairs
 
     most = 512  # the largest number of replicates of a batch
 
@@ -214,14 +214,14 @@ class FullForm:
     entries of g_i for the outcomes of the rows, plus a number.
     """
 
-    sample: Sample
-    kernel: Any  # engine.pairs.Kernel
+    sample: PositiveRows
+    kernel: Any  # engine.pairs.KernelSum
     table: Whole  # (k, m) the g_i, in units
     number: int  # what does not depend on outcomes, in units
     unit: float
 
     @classmethod
-    def of(cls, pairs: Pairs) -> Self:
+    def of(cls, pairs: WeightedPairs) -> Self:
         """Add up the predictions."""
         sample, kernel = pairs.sample, pairs.kernel
         probs, weights = sample.probs, sample.weights
@@ -264,7 +264,7 @@ class LowRankForm(RowSums):
     over the pairs is that of |S_k - E_k|².
     """
 
-    pairs: Pairs
+    pairs: WeightedPairs
     landmarks: Any  # engine.landmarks.Landmarks
     unit: float  # of features
     features: Any  # engine.landmarks.Features of all rows; None if they would take too much memory
@@ -272,7 +272,7 @@ class LowRankForm(RowSums):
     alone: float  # sum of w_i k_ii (1 + |p_i|²): pairs of a row and itself, whatever its label
 
     @classmethod
-    def of(cls, pairs: Pairs, rank: int, seed: int) -> Self:
+    def of(cls, pairs: WeightedPairs, rank: int, seed: int) -> Self:
         """Choose the landmarks, and look at all rows from there."""
         points = pairs.sample.points
         rows = engine.landmarks.choose(points.probs, rank, seed)

@@ -24,7 +24,7 @@ from calibrant.partitions import EqualWidth, FromFunction, Partition
 from calibrant.predictions import Predictions
 from calibrant.statistics.statistic import Evaluate, Floats, Statistic, Summed, Sums, counts_of
 
-ROOM = 1 << 21  # numbers in a block of counts
+BLOCK = 1 << 21  # numbers in a block of counts
 WHOLE = EqualWidth(1)  # all rows as one cell
 
 
@@ -85,7 +85,7 @@ class CellStatistic(Statistic):
         """Measure any distance on counts, a block of cells at a time."""
         means = cells.means()
         distances = np.zeros((cells.n_cells, block.size))
-        step = max(1, ROOM // (block.size * cells.m))
+        step = max(1, BLOCK // (block.size * cells.m))
         for first in range(0, cells.n_cells, step):
             last = min(first + step, cells.n_cells)
             held = means.mass[first:last] > 0  # rows of weight 0 are absent

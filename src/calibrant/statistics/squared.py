@@ -111,7 +111,7 @@ def pairable(cells: Gathered) -> Any:
     sizes = np.diff(cells.order.starts)
     rows = cells.order.rows[np.repeat(keep, sizes)]
     starts = np.concatenate(([0], np.cumsum(sizes[keep])))
-    return engine.null.Cells(Order(rows, starts), cells.mass[keep], float(cells.mass.sum()))
+    return engine.null.SortedCells(Order(rows, starts), cells.mass[keep], float(cells.mass.sum()))
 
 
 def _values(data: Predictions, cells: Any, outcomes: Outcomes) -> Floats:

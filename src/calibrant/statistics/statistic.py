@@ -135,7 +135,7 @@ class Stored:
 class Drawn:
     """Outcomes of a few replicates that are drawn when asked for: the same ones every time."""
 
-    drawing: Any  # engine.draws.Outcomes: what they are drawn from
+    drawing: Any  # engine.draws.OutcomeSource: what they are drawn from
     replicates: Replicates
     labels: Array | None = None  # (n,) those of the data, which come after the replicates
 

@@ -269,19 +269,19 @@ def report(
     check_writable(output)
     from calibrant.cli.parsing import parse_groups
     from calibrant.reporting.contents import Settings
-    from calibrant.reporting.page import told_report
+    from calibrant.reporting.page import write_report
 
     models = inputs.open_all(files)
     lens = None if groups is None else parse_groups(groups, next(iter(models.values())))
     title = title or f"Calibration of {', '.join(models)}"
     settings = Settings(inputs.seed, inputs.resamples, lens, inputs.region)
     with progress_after(1.0, "report") as progress:
-        told = told_report(models, output, title, settings, progress)
+        sentences = write_report(models, output, title, settings, progress)
     if inputs.json:
         body = {**inputs.origin(files, models), "output": str(output)}
         print_json("report", {**body, "seed": inputs.seed, "n_resamples": inputs.resamples})
     else:
-        for sentence in told:
+        for sentence in sentences:
             say(sentence)
         typer.echo()
         echo(f"Written to {output}: open it in a browser.")

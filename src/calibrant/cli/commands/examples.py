@@ -35,7 +35,7 @@ def demo(
     check_writable(output)
     import calibrant as cal
     from calibrant.reporting.contents import Settings
-    from calibrant.reporting.page import told_report
+    from calibrant.reporting.page import write_report
 
     models = {name: cal.datasets.cifar10(name) for name in cal.datasets.names()}
     data = models["resnet"]
@@ -45,7 +45,7 @@ def demo(
         print_evaluation("A ResNet on CIFAR-10", scores, found)
     settings = Settings(seed, resamples)
     with progress_after(1.0, "report") as progress:
-        told_report(models, output, "Three networks on CIFAR-10", settings, progress)
+        write_report(models, output, "Three networks on CIFAR-10", settings, progress)
     if json:
         body = {"output": str(output), "seed": seed, "n_resamples": resamples}
         print_json("demo", {**body, "scores": scores, **found.to_dict()})

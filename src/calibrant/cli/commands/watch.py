@@ -196,8 +196,8 @@ def _tell(monitor: "Monitor", source: str | None, rows: int, as_json: bool) -> N
     if as_json:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         body = {"schema": SCHEMA, "command": "watch", "time": now, "source": source, "rows": rows}
-        told = {**body, **summary(monitor)}
-        typer.echo(json.dumps({name: _finite(value) for name, value in told.items()}))
+        line = {**body, **summary(monitor)}
+        typer.echo(json.dumps({name: _finite(value) for name, value in line.items()}))
     else:
         new = "no new rows" if source is None else f"{source}: {words.many(rows, 'new row')}"
         echo(f"{new}; {monitor}")

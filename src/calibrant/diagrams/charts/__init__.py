@@ -23,7 +23,7 @@ __all__ = ["Chart", "bias_chart", "chart", "forest", "spark"]
 
 LEFT, RIGHT, TOP, BOTTOM = 54.0, 430.0, 10.0, 310.0  # of the drawing
 STRIP = 324.0, 366.0  # upper and lower end of the distribution of predictions
-WIDEST_TOLD = 50  # bins of a strip: more have no notes
+MOST_NOTED = 50  # bins of a strip: more have no notes
 SPARK = 180.0, 110.0  # width and height of a small chart
 SHRUNK = 0.55  # marks of a small chart
 
@@ -58,7 +58,7 @@ def _plain_chart(picture: Picture, frame: Frame, label: str, keys: tuple[DrawnKe
         parts += _summary(picture.summary, picture.corner, x, y)
         vertical += f" ({', '.join(picture.summary)})" * (picture.corner is None)
     if frame.above:
-        parts += [svg.text((x(at), TOP - 6), told, class_="small") for at, told in frame.above]
+        parts += [svg.text((x(at), TOP - 6), text, class_="small") for at, text in frame.above]
         vertical += f" (above: {frame.above_name})"
     return Chart(
         drawing="".join(parts),
@@ -103,10 +103,10 @@ def _axes(frame: Frame, x: Scale, y: Scale, foot: float) -> list[str]:
         parts.append(svg.text((x.start - 6, y(value) + 4), number(value, up), "end"))
     for value in across:
         parts.append(svg.line((x(value), BOTTOM), (x(value), TOP), "grid"))
-        told, at, anchor = number(value, across), x(value), "middle"
-        if at + len(told) * svg.LETTER / 2 > WIDTH:  # it would be cut off
+        text, at, anchor = number(value, across), x(value), "middle"
+        if at + len(text) * svg.LETTER / 2 > WIDTH:  # it would be cut off
             at, anchor = WIDTH, "end"
-        parts.append(svg.text((at, foot + 18), told, anchor))
+        parts.append(svg.text((at, foot + 18), text, anchor))
     return parts
 
 
@@ -130,15 +130,15 @@ def _strip(x: Scale, picture: Picture) -> list[str]:
     parts.append(svg.text((x.start - 6, STRIP[0] + 9), rounded_percent(largest), "end"))
     for i, each in enumerate(histograms):
         width = (right - left) / each.size
-        told = []
+        bars = []
         for j in np.flatnonzero(each).tolist():
             low, high = left + (j + 0.05) * width, left + (j + 0.95) * width
             ends = [low + (high - low) * part / len(histograms) for part in (i, i + 1)]
             place = f"from {left + j * width:.3g} to {left + (j + 1) * width:.3g}"
-            note = f"{100 * each[j]:.1f} % of predictions {place}" * (each.size <= WIDEST_TOLD)
-            told.append(svg.box(x(ends[0]), x(ends[1]), STRIP[1], up(float(each[j])), "bar", note))
+            note = f"{100 * each[j]:.1f} % of predictions {place}" * (each.size <= MOST_NOTED)
+            bars.append(svg.box(x(ends[0]), x(ends[1]), STRIP[1], up(float(each[j])), "bar", note))
         model = None if len(histograms) == 1 else i
-        parts.append(element("g", "".join(told), class_=model_class(model)))
+        parts.append(element("g", "".join(bars), class_=model_class(model)))
     for at, look in picture.strip_lines:
         parts.append(svg.line((x(at), STRIP[0] - 6), (x(at), STRIP[1]), look))
     return parts

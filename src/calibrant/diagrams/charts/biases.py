@@ -29,8 +29,8 @@ def bias_chart(rows: Sequence[Any], label: str) -> Chart:
     percents = round_ticks(100 * reach[0], 100 * reach[1], 6)
     parts = []
     for value in percents:
-        told = f"{value:+g}" if value else "0"
-        parts.append(svg.text((x(value / 100), bottom + 16), told.replace("-", "−")))
+        text = f"{value:+g}" if value else "0"
+        parts.append(svg.text((x(value / 100), bottom + 16), text.replace("-", "−")))
     for i, row in enumerate(rows):
         parts += _grid(percents, UPPER + STEP * i + MIDDLE, x)
         parts += _row(row, UPPER + STEP * i, x)

@@ -16,7 +16,7 @@ from calibrant.diagrams.charts.svg import WIDTH, Chart, DrawnKey, Point, element
 from calibrant.diagrams.picture import Arrows, Dots, Floats, Label, Lines, Part, Picture, wrapped
 
 SIDE, LEFT, BASE = 330.0, 55.0, 286.0  # of the triangle: length, left end and lower end
-ROOM = 14.0  # above and below the names
+MARGIN = 14.0  # above and below the names
 
 AZIMUTH, ELEVATION = 1.30, 0.30  # from where a tetrahedron is seen, in radians
 SCALE, DISTANCE = 140.0, 5.0  # pixels to a unit of length, and units of length to the eye
@@ -34,7 +34,7 @@ def triangle_chart(picture: Picture, label: str, keys: tuple[DrawnKey, ...]) -> 
         if isinstance(part, Label):
             around += drawn
             up = part.away[1]
-            further = GAP * abs(up) + LEADING * (len(label_lines(part)) - 1) + ROOM
+            further = GAP * abs(up) + LEADING * (len(label_lines(part)) - 1) + MARGIN
             ((_, y),) = _place(part.at[None])
             top = min(top, y - further * (up > 0))
             bottom = max(bottom, y + further * (up < 0))
@@ -112,11 +112,11 @@ def _name(point: Floats, name: str) -> str:
     (x, y), _ = seen(point)
     lines = wrapped(name, LETTERS, LINES)
     middle = LEADING * (len(lines) - 1) / 2
-    told = [svg.text((0, 5 - middle + LEADING * i), each, "") for i, each in enumerate(lines)]
+    texts = [svg.text((0, 5 - middle + LEADING * i), each, "") for i, each in enumerate(lines)]
     down = middle * np.sign(y) if abs(y) > abs(x) else 0.0
     return element(
         "g",
-        "".join(told),
+        "".join(texts),
         data_at=_at(point[None]),
         transform=f"translate({x:.1f} {y + down:.1f})",
         text_anchor="middle" if abs(x) < 30 else "start" if x > 0 else "end",

@@ -53,13 +53,13 @@ def element(tag: str, content: str = "", /, **attributes: float | str) -> str:
     >>> element("circle", cx=1, r=2.25, class_="mark")
     '<circle cx="1.0" r="2.2" class="mark"/>'
     """
-    told = []
+    written = []
     for name, value in attributes.items():
         if value == "":
             continue
         text = escape(value) if isinstance(value, str) else f"{value:.1f}"
-        told.append(f' {name.rstrip("_").replace("_", "-")}="{text}"')
-    opened = f"<{tag}{''.join(told)}"
+        written.append(f' {name.rstrip("_").replace("_", "-")}="{text}"')
+    opened = f"<{tag}{''.join(written)}"
     return f"{opened}>{content}</{tag}>" if content else f"{opened}/>"
 
 

@@ -38,7 +38,7 @@ __all__ = ["Axes", "Figure", "biases", "draw", "draw_without_window", "save", "t
 STRIP = 0.2  # share of the height for the distribution of predictions
 LOW = 2.3  # inches: beside lower Axes, what is on the vertical axis takes two lines
 MOST_TICKS, SHORT, LETTER = 7, 3, 0.09  # ticks; letters of a short number; inches of a letter
-WIDEST_TOLD = 50  # bins of a strip: of more, none is told how large it is
+MOST_LABELLED = 50  # bins of a strip: of more, none is told how large it is
 PANELS = {
     "log_score": "log loss",
     "accuracy": "accuracy",
@@ -180,7 +180,7 @@ def _draw_strip(ax: Axes, histograms: tuple[Floats, ...], across: Range) -> None
             clip_on=False,
         )
     top = max(histograms, key=np.max)
-    if top.size > WIDEST_TOLD:
+    if top.size > MOST_LABELLED:
         return
     look: Any = {"ha": "center", "va": "bottom", "fontsize": "x-small", "color": parts.MUTED}
     middle = across[0] + (across[1] - across[0]) * (int(top.argmax()) + 0.5) / top.size

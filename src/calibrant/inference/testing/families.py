@@ -192,7 +192,7 @@ def combined(values: Sequence[float] | Floats, null: Floats, weights: Floats) ->
     p-value for combining dependent tests".
     """
     family = np.asarray(values, np.float64), null, weights
-    return _split(_evidence(family, ranked=_told_by_ranks(null)))
+    return _split(_evidence(family, ranked=_shown_by_ranks(null)))
 
 
 def together(families: Sequence[Family], implies_all: Sequence[bool]) -> tuple[Floats, Evidence]:
@@ -220,7 +220,7 @@ def together(families: Sequence[Family], implies_all: Sequence[bool]) -> tuple[F
     The p-value of the evidence is the smallest of them.
     """
     values, nulls, weights = (np.concatenate(parts) for parts in zip(*families, strict=True))
-    ranked, first = _told_by_ranks(nulls), np.asarray(implies_all, np.bool_)
+    ranked, first = _shown_by_ranks(nulls), np.asarray(implies_all, np.bool_)
     rows = [_evidence(family, ranked=ranked) for family in families]
     evidence = np.stack([-pvalues_of_row(row) if ranked else row for row in rows])
     if not first.any():
@@ -236,7 +236,7 @@ def _split(evidence: Floats) -> Evidence:
     return float(evidence[0]), evidence[1:]
 
 
-def _told_by_ranks(null: Floats) -> bool:
+def _shown_by_ranks(null: Floats) -> bool:
     """Whether one of so many tests alone could show 5 % by its rank: nulls (tests, B)."""
     tests, size = null.shape
     return bool(ALONE * tests <= size + 1)

@@ -109,8 +109,8 @@ class Slices(tables.Tabular):
     def __str__(self) -> str:
         off = sum(row.verdict.rejected for row in self.rows)
         unclear = sum(not row.verdict.clusters_tell for row in self.rows)
-        told = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
-        return "; ".join((told + words.too_few_for(unclear, "group", "groups"), *self.cut))
+        text = f"{off} of {len(self.rows)} groups are miscalibrated at 5 % (adjusted)"
+        return "; ".join((text + words.too_few_for(unclear, "group", "groups"), *self.cut))
 
 
 @takes_arrays
@@ -182,7 +182,7 @@ def kept_columns(data: Predictions | Scan) -> list[str]:
     return list(as_rows(data).kept)
 
 
-class Found(NamedTuple):
+class FoundGroup(NamedTuple):
     """A group of rows."""
 
     column: str
@@ -191,7 +191,7 @@ class Found(NamedTuple):
     rows: Rows
 
 
-def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found], tuple[str, ...]]:
+def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[FoundGroup], tuple[str, ...]]:
     """Return the columns, the groups of rows in memory, and what is said of columns that were cut.
 
     Rows of weight 0 are absent, and the others keep their numbers, and so their draws.
@@ -201,7 +201,7 @@ def _at_hand(data: Any, by: Any, least: int) -> tuple[list[str], list[Found], tu
         texts = Texts.of(str(column), values, data.n)
         cut.append(rule(texts.counts, str(column)))
         for name, rows, n in texts.groups(least):
-            found.append(Found(str(column), name, n, Memory(data.weighted_by(rows))))
+            found.append(FoundGroup(str(column), name, n, Memory(data.weighted_by(rows))))
     return list(columns), found, tuple(filter(None, cut))
 
 
@@ -231,7 +231,9 @@ class Texts(NamedTuple):
             yield name, np.isin(self.names, shared)[self.places], count
 
 
-def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found], tuple[str, ...]]:
+def _elsewhere(
+    scan: Any, by: Any, least: int
+) -> tuple[list[str], list[FoundGroup], tuple[str, ...]]:
     """Return the same of scanned rows; one pass counts them."""
     names, found, cut = _names(by, "by"), [], []
     scan = scan.keeping(names)
@@ -239,7 +241,7 @@ def _elsewhere(scan: Any, by: Any, least: int) -> tuple[list[str], list[Found], 
     for column, counts in zip(names, counted, strict=True):
         cut.append(rule(counts, column))
         for name, shared, n in gathered(counts, least, column):
-            found.append(Found(column, name, n, scan.only(Group(column, shared), n)))
+            found.append(FoundGroup(column, name, n, scan.only(Group(column, shared), n)))
     return names, found, tuple(filter(None, cut))
 
 

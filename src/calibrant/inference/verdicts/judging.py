@@ -17,7 +17,16 @@ from calibrant.lenses import Canonical, Lens, TopLabel
 from calibrant.partitions import EqualWidth, Partition
 from calibrant.predictions import Predictions
 from calibrant.scores import Impossible, impossible
-from calibrant.sizes import Bias, CrossFit, Grades, Size, bias_of, bias_of_event, fitting, size_of
+from calibrant.sizes import (
+    BiasEstimate,
+    CrossFit,
+    Grades,
+    Size,
+    bias_of,
+    bias_of_event,
+    fitting,
+    size_of,
+)
 from calibrant.tables import visible
 from calibrant.words import ALPHA
 
@@ -177,10 +186,10 @@ def subject_of(problem: Problem) -> str:
     return f"the probabilities of {problem.lens}"
 
 
-Told = tuple[float | None, tuple[float, float] | None]  # a bias and its interval
+BiasAndInterval = tuple[float | None, tuple[float, float] | None]  # a bias and its interval
 
 
-def _bias(problem: Problem, groups: Grades | None) -> Told:
+def _bias(problem: Problem, groups: Grades | None) -> BiasAndInterval:
     """Return mean prediction minus rate, and its interval; None of more than two outcomes."""
     event = problem.view.event
     if event is None:
@@ -189,11 +198,11 @@ def _bias(problem: Problem, groups: Grades | None) -> Told:
         _, (predicted,), (observed,) = problem.view.cells(WHOLE).means()
         return float(predicted[event] - observed[event]), None
     if groups is not None:
-        return _told(bias_of_event(groups))
-    return _told(bias_of(problem.seen, _clusters(problem)))
+        return _with_interval(bias_of_event(groups))
+    return _with_interval(bias_of(problem.seen, _clusters(problem)))
 
 
-def _told(found: Bias) -> Told:
+def _with_interval(found: BiasEstimate) -> BiasAndInterval:
     return found.value, (found.low, found.high)
 
 
@@ -209,7 +218,7 @@ def _clusters(problem: Problem) -> NDArray[Any] | None:
     return clusters_of(problem.view.batch.given, problem.lens)
 
 
-def _direction(problem: Problem, bias: Told, groups: Grades | None) -> Direction | None:
+def _direction(problem: Problem, bias: BiasAndInterval, groups: Grades | None) -> Direction | None:
     """Return what bins show that are off in opposite ways, or the mean of all rows."""
     value, interval = bias
     if value is None:

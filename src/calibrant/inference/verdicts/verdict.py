@@ -140,7 +140,7 @@ class Verdict:
             return f"{subject} {high} in some places and {low} in others"
         if self.direction is not None:
             way = high if self.direction == "high" else low
-            return f"{subject} {way}, by {self._told_bias()} on average"
+            return f"{subject} {way}, by {self._bias_text()} on average"
         return f"{words.capital(self.subject)} are miscalibrated"
 
     def _not_rejected(self) -> str:
@@ -154,7 +154,7 @@ class Verdict:
             few = words.many(self.n_clusters or 0, "cluster")
         return f"Cannot tell with {few} whether {self.subject} are calibrated"
 
-    def _told_bias(self) -> str:
+    def _bias_text(self) -> str:
         """Say by how much mean prediction and rate differ."""
         by = words.points(abs(self.bias or 0.0))
         if self.bias_interval is None:
@@ -169,7 +169,7 @@ class Verdict:
         needed = words.too_few()
         if not self.clusters_tell:
             needed = words.few_clusters(self.clusters_worth or 0.0, self.n_clusters or 0)
-        facts = f"{p if self.decided else needed}; {self._told_size()}{self._told_power()}"
+        facts = f"{p if self.decided else needed}; {self._size_text()}{self._power_text()}"
         if self.impossible is not None:
             facts = f"{self.impossible.sentence}, which alone refutes calibration; {facts}"
         return facts + (f". Yet {BALANCED}" if self.balanced else "")
@@ -188,7 +188,7 @@ class Verdict:
             return words.points(self.size)
         return "unclear" if self.rejected else "none seen"
 
-    def _told_size(self) -> str:
+    def _size_text(self) -> str:
         """Say how far off they are, or may be."""
         if self.scanned:
             return NOT_WORKED_OUT
@@ -197,12 +197,12 @@ class Verdict:
         low, high = self.interval
         kind = f"root mean square, {words.percent(LEVEL)} interval"
         if high is None:
-            return self._told_bound(low)
+            return self._bound_text(low)
         if not self.rejected or self.size < SMALLEST:
             return f"off by at most {words.points(high)} ({kind})"
         return f"off by {words.points(self.size)} ({kind} {words.span(low, high)} points)"
 
-    def _told_bound(self, low: float) -> str:
+    def _bound_text(self, low: float) -> str:
         """Say how far off they are at least: of more than two outcomes there is no upper bound."""
         if not self.rejected:
             return "how far off they may be has no upper bound for more than two outcomes"
@@ -212,7 +212,7 @@ class Verdict:
         sure = words.percent((1 + LEVEL) / 2)
         return f"off by at least {words.points(low)} (root mean square, {sure} sure); {about}"
 
-    def _told_power(self) -> str:
+    def _power_text(self) -> str:
         """Say what would have been seen."""
         if self.detectable is None or self.rejected:
             return ""

@@ -139,8 +139,8 @@ class Labels(Draws):
             return None
         event = self.seen.event
         if event is not None and self.cuts is not None:
-            return engine.draws.Outcomes(self.source, self.cuts, event)
-        return engine.draws.Outcomes(self.source)
+            return engine.draws.OutcomeSource(self.source, self.cuts, event)
+        return engine.draws.OutcomeSource(self.source)
 
     def through(self, view: View) -> Draws:
         """Return the same replicates, as another view of the rows shows them."""

@@ -133,7 +133,7 @@ class FromSums(Draws):
         """Return norms of the cells' deviations, summed and largest."""
         mass, observed, limbs = self._sums[cells]
         units = np.array([2.0**-bits for bits in engine.sums.LIMBS]).reshape(3, 1, 1, 1)
-        sums = engine.resample.Sums(mass, observed, limbs * units)
+        sums = engine.resample.ReplicateSums(mass, observed, limbs * units)
         totals = engine.norms.Totals.zeros(some.size)
         event, total = cells.event, cells.total
         sums.add_to(totals, -1 if event is None else event, 1.0 / self._unit, total)
