@@ -5,11 +5,10 @@ r = e_y - p; of the unbiased statistic less sum_i w_i k(p_i, p_i) |r_i|², as if
 were w rows and none paired with itself.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import fsum
-from typing import Any, Self, TypeVar, final
+from typing import Any, NamedTuple, Self, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +28,10 @@ from calibrant.statistics.statistic import (
 )
 
 Whole = NDArray[np.int64]
-T = TypeVar("T")
 
 BATCH = 1 << 23  # outcomes of a batch, or sums of one
 SPAN = 1 << 12  # rows that are drawn and added up together, of many rows or classes
 PARTS = 64  # into which fewer rows are cut, so that threads share them
-TOGETHER = 1 << 13  # rows whose predictions are added up together
 KEPT = 1 << 26  # bytes of features that are kept, whatever the size of the data
 
 
@@ -255,6 +252,13 @@ class FullForm:
         return np.asarray(off.plus(off).shifted(self.number).value * self.unit)
 
 
+class Averages(NamedTuple):
+    """What rows bring on average, or whatever their labels."""
+
+    expected: Floats  # (m, rank) sums of p_ik f_i, in units
+    alone: float  # sum of w_i k_ii (1 + |p_i|²): pairs of a row and itself
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class LowRankForm(RowSums):
@@ -268,8 +272,7 @@ class LowRankForm(RowSums):
     landmarks: Any  # engine.landmarks.Landmarks
     unit: float  # of features
     features: Any  # engine.landmarks.Features of all rows; None if they would take too much memory
-    expected: Floats  # (m, rank) the E_k, in units
-    alone: float  # sum of w_i k_ii (1 + |p_i|²): pairs of a row and itself, whatever its label
+    parts: dict[tuple[int, int], "Averages"] = field(default_factory=dict)  # of rows that were seen
 
     @classmethod
     def of(cls, pairs: WeightedPairs, rank: int, seed: int) -> Self:
@@ -281,34 +284,53 @@ class LowRankForm(RowSums):
         features = None
         if 4 * len(points.probs) * landmarks.columns.shape[1] <= max(KEPT, points.probs.nbytes / 2):
             features = engine.landmarks.see(points, landmarks, pairs.kernel, unit)
-        found = cls(pairs, landmarks, unit, features, np.empty(0), 0.0)
-        parts = found._over_rows(found._averages)
-        expected = np.sum([part[0] for part in parts], axis=0)
-        return replace(found, expected=expected, alone=fsum(part[1] for part in parts))
+        return cls(pairs, landmarks, unit, features)
 
-    def _over_rows(self, work: Callable[[int, int], T]) -> list[T]:
-        """Return what work gives for spans of rows, on several threads."""
-        return threads.run(work, threads.blocks(self.pairs.sample.size, TOGETHER))
+    @cached_property
+    def averages(self) -> "Averages":
+        """What rows bring whatever their labels.
 
-    def _averages(self, first: int, last: int) -> tuple[Floats, float]:
-        """Return what some rows add to `expected` and to `alone`."""
+        Features that are not kept are worked out once: whoever adds up outcomes keeps what they
+        are on average, span by span, and what nobody has seen is worked out here.
+        """
+        known = self.parts
+
+        def work(first: int, last: int) -> Averages:
+            found = known.get((first, last))
+            return (
+                self._averages(first, last, self._features(first, last)) if found is None else found
+            )
+
+        parts = threads.run(work, threads.blocks(self.pairs.sample.size, SPAN))
+        expected = np.sum([part.expected for part in parts], axis=0)
+        return Averages(expected, fsum(part.alone for part in parts))
+
+    def _averages(self, first: int, last: int, features: Any) -> "Averages":
+        """Return what some rows add to averages."""
         probs, weights = self._points(first, last)
-        units, own = self._features(first, last)
         squares = np.einsum("ij,ij->i", probs, probs, dtype=np.float64)
-        return engine.landmarks.expected(probs, units), fsum(weights * own * (1.0 + squares))
+        expected = engine.landmarks.expected(probs, features.units)
+        return Averages(expected, fsum(weights * features.own * (1.0 + squares)))
 
     @property
     def n(self) -> int:  # type: ignore[override]
         return self.pairs.sample.n
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Outcomes, and features."""
+        m, rank = self.landmarks.columns.shape
+        return m, rank
+
+    @property
     def step(self) -> int:  # type: ignore[override]
-        few = self.expected.shape[0] <= engine.landmarks.FEW
+        few = self.features is not None and self.shape[0] <= engine.landmarks.FEW
         return min(SPAN, max(engine.landmarks.NEAR, self.n // PARTS)) if few else SPAN
 
     @property
     def most(self) -> int:  # type: ignore[override]
-        return max(1, BATCH // self.expected.size)
+        m, rank = self.shape
+        return max(1, BATCH // (m * rank))
 
     @cached_property
     def scale(self) -> float:
@@ -317,7 +339,7 @@ class LowRankForm(RowSums):
 
     def start(self, size: int) -> Sums:
         """Return sums of features (size, m, rank), and of what rows bring by themselves (size,)."""
-        return np.zeros((size, *self.expected.shape), np.int64), np.zeros(size, np.int64)
+        return np.zeros((size, *self.shape), np.int64), np.zeros(size, np.int64)
 
     def add(self, sums: Sums, first: int, last: int, outcomes: Array) -> None:
         """Add the features of rows to those of their outcomes."""
@@ -325,17 +347,19 @@ class LowRankForm(RowSums):
         if rows is not None:
             start, stop = np.searchsorted(rows, (first, last)).tolist()
             outcomes = outcomes[rows[start:stop] - first]
-        units, alone = self._features(start, stop)
-        engine.landmarks.add_features(units, outcomes, sums[0])
+        features, span = self._features(start, stop), (start, stop)
+        if self.features is None and span not in self.parts:
+            self.parts[span] = self._averages(start, stop, features)
+        engine.landmarks.add_features(features.units, outcomes, sums[0])
         if self.pairs.unbiased:
             points = self._points(start, stop)
-            engine.landmarks.add_own(points, alone, outcomes, self.scale, sums[1])
+            engine.landmarks.add_own(points, features.own, outcomes, self.scale, sums[1])
 
     def finish(self, sums: Sums) -> Floats:
         """Return the sum over the pairs in each replicate: (size,)."""
-        features, own = sums
-        found = engine.landmarks.squared_lengths(features, self.expected) * self.unit**2
-        return np.asarray(found - (self.alone - 2.0 * (own / self.scale)) * self.pairs.unbiased)
+        (features, own), (expected, alone) = sums, self.averages
+        found = engine.landmarks.squared_lengths(features, expected) * self.unit**2
+        return np.asarray(found - (alone - 2.0 * (own / self.scale)) * self.pairs.unbiased)
 
     def _points(self, first: int, last: int) -> Any:
         """Return the predictions and weights of some rows."""
