@@ -26,7 +26,7 @@ from calibrant.statistics.statistic import Drawn, Evaluate, Summed, add_up
 
 Found = tuple[list[float], Floats]  # statistics of the data, and of every replicate (…, B)
 
-SIZES = ((1 << 18, 512), (1 << 22, 256), (float("inf"), 128))  # of blocks, by what they read
+SIZES = ((1 << 18, 512), (1 << 22, 256), (1 << 23, 128), (float("inf"), 64))  # by what blocks read
 FEW = 16  # replicates in a block of a function of the user's, or of data sets that are laid out
 
 
