@@ -30,6 +30,7 @@ from calibrant.loading.plain_files import first_bytes, opened_text
 HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
 HEAD = 1 << 16  # bytes that tell a log from other JSON
 DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
+HELM = "per_instance_stats.json"
 SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
@@ -65,6 +66,8 @@ def title(path: Path) -> str | None:
     if found is not None:
         model = path.parent.name.replace("__", "/")
         return f"{model}: {found['task']}" if model else found["task"]
+    if path.name == HELM and "=" in path.parent.name:  # the scenario, its arguments and the model
+        return path.parent.name
     try:
         head = _head(path)
         start = SPEC.search(head)
@@ -256,6 +259,12 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     """Open statistics of the instances of a run of HELM, without perturbed ones."""
     plain = [one for one in instances if not one.get("perturbation")]
     told = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
+    if told and all(sure == 1 for sure, _ in told):
+        raise ValueError(
+            f"'max_prob' must say how sure the model was; all {len(told)} are 1, as HELM writes"
+            " where it has no log-probabilities. Let it score each choice:"
+            " `method=multiple_choice_separate_original`."
+        )
     return _confidences(told, [one["instance_id"] for one in plain])
 
 
