@@ -263,7 +263,7 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
         raise ValueError(
             f"'max_prob' must say how sure the model was; all {len(told)} are 1, as HELM writes"
             " where it has no log-probabilities. Let it score each choice:"
-            " `method=multiple_choice_separate_original`."
+            " method=multiple_choice_separate_original."
         )
     return _confidences(told, [one["instance_id"] for one in plain])
 
