@@ -62,12 +62,9 @@ def open_log(path: Path) -> Rewritable:
 
 def title(path: Path) -> str | None:
     """Return "model: task" of a log, or what of it is known; None of other files."""
-    found = DATED.fullmatch(path.stem)
-    if found is not None:
-        model = path.parent.name.replace("__", "/")
-        return f"{model}: {found['task']}" if model else found["task"]
-    if path.name == HELM and "=" in path.parent.name:  # the scenario, its arguments and the model
-        return path.parent.name
+    named = _title_of_path(path)
+    if named is not None:
+        return named
     try:
         head = _head(path)
         start = SPEC.search(head)
@@ -75,6 +72,15 @@ def title(path: Path) -> str | None:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, ImportError):
         return None  # whoever reads it says what is wrong
     return ": ".join(str(spec[key]) for key in ("model", "task") if spec.get(key)) or None
+
+
+def _title_of_path(path: Path) -> str | None:
+    """Return what the path of a log says: lm-evaluation-harness and HELM name their runs there."""
+    found = DATED.fullmatch(path.stem)
+    if found is not None:
+        model = path.parent.name.replace("__", "/")
+        return f"{model}: {found['task']}" if model else found["task"]
+    return path.parent.name if path.name == HELM and "=" in path.parent.name else None
 
 
 def _head(path: Path) -> str:
