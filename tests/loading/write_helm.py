@@ -20,12 +20,14 @@ from helm.benchmark.adaptation.common_adapter_specs import get_multiple_choice_a
 from helm.benchmark.augmentations.data_augmenter import DataAugmenterSpec
 from helm.benchmark.augmentations.perturbation import PerturbationSpec
 from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs
+from helm.benchmark.metrics.metric import MetricSpec
 from helm.benchmark.run_spec import RunSpec, run_spec_function
 from helm.benchmark.scenarios import scenario
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 CHOICES = ("yes", "no", "perhaps")
+OTHER = "helm.benchmark.metrics.gpqa_chain_of_thought_metric.GPQAChainOfThoughtMetric"
 LOWER = "helm.benchmark.augmentations.lowercase_perturbation.LowerCasePerturbation"
 
 
@@ -58,7 +60,7 @@ def toy(method, t):  # HELM itself takes away what is called temperature
         name=f"toy:method={method},t={t}",
         scenario_spec=scenario.ScenarioSpec(f"{__name__}.Toy"),
         adapter_spec=replace(adapter, temperature=float(t)),
-        metric_specs=get_exact_match_metric_specs(),
+        metric_specs=[*get_exact_match_metric_specs(), MetricSpec(OTHER)],
         groups=[],
         data_augmenter_spec=DataAugmenterSpec(
             perturbation_specs=[PerturbationSpec(LOWER)],

@@ -31,6 +31,7 @@ HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
 HEAD = 1 << 16  # bytes that tell a log from other JSON
 DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
 HELM = "per_instance_stats.json"
+SAID = "max_prob", "exact_match"  # what HELM calls a confidence, and whether it was right
 SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
@@ -262,22 +263,31 @@ def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
-    """Open statistics of the instances of a run of HELM, without perturbed ones."""
+    """Open statistics of the instances of a run of HELM, without perturbed ones.
+
+    Every metric of the run writes entries of its own; only that of a confidence is read.
+    """
     plain = [one for one in instances if not one.get("perturbation")]
-    told = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
-    if told and all(sure == 1 for sure, _ in told):
+    means = [{stat["name"]["name"]: stat.get("mean") for stat in one["stats"]} for one in plain]
+    kept = [row for row, found in enumerate(means) if found.keys() & set(SAID)]
+    told = [_statistics(row, means[row]) for row in kept or range(len(plain))]
+    _refuse_certainty([sure for sure, _ in told])
+    return _confidences(told, [plain[row]["instance_id"] for row in kept])
+
+
+def _refuse_certainty(confidences: Sequence[float]) -> None:
+    """Refuse a run of HELM that has no log-probabilities."""
+    if confidences and set(confidences) == {1}:
         raise ValueError(
-            f"'max_prob' must say how sure the model was; all {len(told)} are 1, as HELM writes"
-            " where it has no log-probabilities. Let it score each choice:"
+            f"'max_prob' must say how sure the model was; all {len(confidences)} are 1, as HELM"
+            " writes where it has no log-probabilities. Let it score each choice:"
             " method=multiple_choice_separate_original."
         )
-    return _confidences(told, [one["instance_id"] for one in plain])
 
 
-def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int | None]:
+def _statistics(row: int, found: Mapping[str, Any]) -> tuple[float, int | None]:
     """Return how sure a model was of an instance, and whether it was right; None for a tie."""
-    found = {one["name"]["name"]: one.get("mean") for one in stats}
-    sure, right = found.get("max_prob"), found.get("exact_match")
+    sure, right = map(found.get, SAID)
     if sure is None or right is None:
         raise ValueError(
             f"instances must have 'max_prob' and 'exact_match'; row {row} has {listed(found)}."
