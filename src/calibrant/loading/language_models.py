@@ -268,11 +268,15 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     Every metric of the run writes entries of its own; only that of a confidence is read.
     """
     plain = [one for one in instances if not one.get("perturbation")]
-    means = [{stat["name"]["name"]: stat.get("mean") for stat in one["stats"]} for one in plain]
-    kept = [row for row, found in enumerate(means) if found.keys() & set(SAID)]
-    told = [_statistics(row, means[row]) for row in kept or range(len(plain))]
+    kept = [one for one in plain if _means(one).keys() & set(SAID)] or plain
+    told = [_statistics(row, _means(one)) for row, one in enumerate(kept)]
     _refuse_certainty([sure for sure, _ in told])
-    return _confidences(told, [plain[row]["instance_id"] for row in kept])
+    return _confidences(told, [one["instance_id"] for one in kept])
+
+
+def _means(instance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the statistics of an instance by their names."""
+    return {one["name"]["name"]: one.get("mean") for one in instance["stats"]}
 
 
 def _refuse_certainty(confidences: Sequence[float]) -> None:
