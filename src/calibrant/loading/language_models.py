@@ -270,7 +270,7 @@ def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
     plain = [one for one in instances if not one.get("perturbation")]
     kept = [one for one in plain if _means(one).keys() & set(SAID)] or plain
     told = [_statistics(row, _means(one)) for row, one in enumerate(kept)]
-    _refuse_certainty([sure for sure, _ in told])
+    _refuse_certainty(told)
     return _confidences(told, [one["instance_id"] for one in kept])
 
 
@@ -279,12 +279,12 @@ def _means(instance: Mapping[str, Any]) -> dict[str, Any]:
     return {one["name"]["name"]: one.get("mean") for one in instance["stats"]}
 
 
-def _refuse_certainty(confidences: Sequence[float]) -> None:
+def _refuse_certainty(told: Sequence[tuple[float, int | None]]) -> None:
     """Refuse a run of HELM that has no log-probabilities."""
-    if confidences and set(confidences) == {1}:
+    if {sure for sure, _ in told} == {1}:
         raise ValueError(
-            f"'max_prob' must say how sure the model was; all {len(confidences)} are 1, as HELM"
-            " writes where it has no log-probabilities. Let it score each choice:"
+            f"'max_prob' must say how sure the model was; all {len(told)} are 1, as HELM writes"
+            " where it has no log-probabilities. Let it score each choice:"
             " method=multiple_choice_separate_original."
         )
 
