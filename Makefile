@@ -22,7 +22,7 @@ MACHINE := src/calibrant/engine/machine/index.json
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
-.PHONY: help docs demo test test-all test-versions test-doors fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
+.PHONY: help docs search demo test test-all test-versions test-doors fuzz faults lint bench peers conventions paper release-check sbom clean package-env test-env lint-env bench-env
 
 help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ paper: $(PACKAGE) $(MACHINE) ## Redo the paper from the committed predictions; w
 
 docs: $(DOCS) $(MACHINE) ## Build the site, which works offline: build/docs/index.html
 	.venv-docs/bin/python -m sphinx -W --keep-going -b html docs build/docs
+
+search: docs $(TEST) ## Search that site in a browser for what docs/questions.md lists
+	$(BIN)/python tests/searches.py build/docs
 
 # What goes to an index: the wheel's tag must be true, and it must work where nothing else is installed.
 RELEASE := build/release

@@ -65,7 +65,8 @@ nb_execution_timeout = 300
 
 default_role = "py:obj"
 autodoc_typehints = "signature"
-autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request"}
+INTERNAL = "trusted, know_top, induced_top, induced_on_device, on_device, ranked"  # of Predictions
+autodoc_default_options = {"exclude-members": f"set_fit_request, set_score_request, {INTERNAL}"}
 autodoc_member_order = "groupwise"
 autosummary_generate = True
 numpydoc_show_class_members = True

@@ -32,7 +32,7 @@ PYTHON_ONLY = {
     *("Cox().fit", "Cox()(data)", "exact_pvalue", "unbiased", "rank", "seed"),
     *("confidence", "summary", "not significant", "title", "score", "brier_score", "log_score"),
     *("decompose", "least", "alternatives", "join", "rows", "update", "paired"),
-    *("distributed", "pyspark", "logits", "values"),
+    *("logits", "values"),
     *("bins", "n_bins", "ece", "mce", "ace", "rms", "classwise_ece"),
     *("norm", "measure", "ECE", "smECE", "|Intercept|", "Hosmer-Lemeshow"),
     *("strategy", "split_strategy", "below", "thresholds"),

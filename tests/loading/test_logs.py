@@ -1,5 +1,6 @@
 """Logs of language models as their packages write them; tests/doors has the packages."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -198,14 +199,57 @@ def test_helm(tmp_path):
         cal.load(path)
 
 
-def test_what_helm_itself_has_written():
-    path = Path(__file__).parent / "helm.json"  # by write_helm.py, with HELM 0.5.16
-    with pytest.raises(ValueError, match="row 0 has none in column 'correct'"):
-        cal.load(path, cluster="id")
-    data = cal.load(path, cluster="id", drop_missing=True)  # two trials
-    assert data.probs[:, 1].round(4).tolist() == [0.7076, 0.6206, 0.5972, 0.6122, 0.9667, 0.8964]
-    assert data.labels.tolist() == [1, 0, 1, 0, 0, 0]
-    assert data.clusters.tolist() == [0, 1, 2, 0, 1, 2]
-    assert data.reading.dropped_rows == ("row 0", "row 4")
+@pytest.fixture
+def runs(tmp_path):
+    """Return files as HELM 0.5.16 wrote them in three runs, and what the model said in each."""
+    packed = Path(__file__).with_name("helm.json.gz").read_bytes()  # by write_helm.py
+    paths, said = [], []
+    for name, run in json.loads(gzip.decompress(packed)).items():
+        paths.append(tmp_path / name / "per_instance_stats.json")
+        paths[-1].parent.mkdir()
+        paths[-1].write_text(json.dumps(run["stats"], indent=2))
+        said.append([one for one in run["told"] if not one[1]])  # not perturbed
+    return paths, said
+
+
+def test_helm_without_log_probabilities(runs):
+    """Answers of the most probable token: HELM divides logits by 1e-7 first."""
+    with pytest.raises(ValueError, match=r"'max_prob' must say .*; all 10 are 1, .* each choice"):
+        cal.load(runs[0][0], cluster="id")
+
+
+def test_helm_with_letters_as_answers(runs):
+    (_, path, _), (_, said, _) = runs
+    data = cal.load(path, cluster="id")
+    assert data.probs[:, 1] == pytest.approx([np.exp(sum(logs)) for *_, logs in said], rel=1e-15)
+    right = {"id3": " A B", "id4": " A", "id5": " B", "id6": " A", "id7": " B"}  # both choices: no
+    assert data.labels.tolist() == [text in right[id] for id, _, _, text, _ in said]
+    assert data.clusters.tolist() == [0, 1, 2, 3, 4] * 2  # two trials
     with pytest.raises(ValueError, match=r"asked more than once\? Say so with `cluster`"):
-        cal.load(path, drop_missing=True)
+        cal.load(path)
+
+
+def test_helm_with_choices_scored_by_themselves(runs):
+    (_, _, path), (_, _, said) = runs
+    scores = {}
+    for id, _, _, text, logs in said:  # HELM takes the mean over the tokens of a choice
+        scores.setdefault(id, []).append((np.mean(logs), text.split()[-1]))
+    with pytest.raises(ValueError, match="row 0 has none in column 'correct'"):  # a tie
+        cal.load(path)
+    data = cal.load(path, drop_missing=True)
+    assert data.reading.dropped_rows == ("row 0",)
+    ((tie, _), (same, _)), *rows = scores.values()
+    assert tie == same
+    assert data.n == len(rows) == 4
+    right = ["yes", "no", "yes", "no"]
+    for p, correct, row, answer in zip(data.probs[:, 1], data.labels, rows, right, strict=True):
+        mass = np.exp([score for score, _ in row])
+        assert p == pytest.approx(max(mass / mass.sum()), rel=1e-15)
+        assert correct == (max(row)[1] == answer)
+
+
+def test_runs_of_helm_have_names(runs):
+    names = cal.load_models(runs[0][1:], paired=False, drop_missing=True, cluster="id")
+    end = ",model=huggingface_tiny"
+    joint, separate = "multiple_choice_joint,t=1", "multiple_choice_separate_original,t=0"
+    assert list(names) == [f"toy:method={one}{end}" for one in (joint, separate)]

@@ -1,5 +1,7 @@
 """What cannot be added up over rows is refused before any is read."""
 
+import sys
+
 import pytest
 from folders import rows_of, table, write
 
@@ -198,3 +200,9 @@ def test_engines(tmp_path):
     folder = write(tmp_path, table(*rows_of(10, 3)), ())
     with pytest.raises(TypeError, match="`engine` must be None, an Executor, a Dask client"):
         cal.scan(folder, engine=7)
+
+
+def test_pyarrow_is_named_where_it_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"batches needs pyarrow, .* 'calibrant\[scale\]'\."):
+        cal.scan(tmp_path)

@@ -29,7 +29,6 @@ ON_THE_COMMAND_LINE = {
     "paths": "FILE…",
     "data": "the file",
     "models": "the files",
-    "scan": "the files",
     "paired=False": "--unpaired",
     "style='line'": "--style line",
     "Predictions(…, classes=[…])": "--classes",

@@ -30,6 +30,8 @@ from calibrant.loading.plain_files import first_bytes, opened_text
 HARNESS = {"doc_id", "resps", "filtered_resps", "target"}  # keys of a sample
 HEAD = 1 << 16  # bytes that tell a log from other JSON
 DATED = re.compile(r"samples_(?P<task>.+)_\d{4}-\d\d-\d\dT[\d.-]+")
+HELM = "per_instance_stats.json"
+SAID = "max_prob", "exact_match"  # what HELM calls a confidence, and whether it was right
 SPEC = re.compile(r'"eval"\s*:\s*(?=\{)')
 ZSTD = 93  # how entries of a ZIP archive may be compressed
 RIGHT = {"C": 1, "I": 0, "N": 0, "1": 1, "0": 0, "1.0": 1, "0.0": 0, "True": 1, "False": 0}
@@ -61,10 +63,9 @@ def open_log(path: Path) -> Rewritable:
 
 def title(path: Path) -> str | None:
     """Return "model: task" of a log, or what of it is known; None of other files."""
-    found = DATED.fullmatch(path.stem)
-    if found is not None:
-        model = path.parent.name.replace("__", "/")
-        return f"{model}: {found['task']}" if model else found["task"]
+    named = _title_of_path(path)
+    if named is not None:
+        return named
     try:
         head = _head(path)
         start = SPEC.search(head)
@@ -72,6 +73,15 @@ def title(path: Path) -> str | None:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile, ImportError):
         return None  # whoever reads it says what is wrong
     return ": ".join(str(spec[key]) for key in ("model", "task") if spec.get(key)) or None
+
+
+def _title_of_path(path: Path) -> str | None:
+    """Return what the path of a log says: lm-evaluation-harness and HELM name their runs there."""
+    found = DATED.fullmatch(path.stem)
+    if found is not None:
+        model = path.parent.name.replace("__", "/")
+        return f"{model}: {found['task']}" if model else found["task"]
+    return path.parent.name if path.name == HELM and "=" in path.parent.name else None
 
 
 def _head(path: Path) -> str:
@@ -253,16 +263,35 @@ def _tokens(sample: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _helm(instances: Sequence[Mapping[str, Any]]) -> Columnar:
-    """Open statistics of the instances of a run of HELM, without perturbed ones."""
+    """Open statistics of the instances of a run of HELM, without perturbed ones.
+
+    Every metric of the run writes entries of its own; only that of a confidence is read.
+    """
     plain = [one for one in instances if not one.get("perturbation")]
-    answers = [_statistics(row, one["stats"]) for row, one in enumerate(plain)]
-    return _confidences(answers, [one["instance_id"] for one in plain])
+    kept = [one for one in plain if _means(one).keys() & set(SAID)] or plain
+    answers = [_statistics(row, _means(one)) for row, one in enumerate(kept)]
+    _refuse_certainty(answers)
+    return _confidences(answers, [one["instance_id"] for one in kept])
 
 
-def _statistics(row: int, stats: Sequence[Mapping[str, Any]]) -> tuple[float, int | None]:
+def _means(instance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the statistics of an instance by their names."""
+    return {one["name"]["name"]: one.get("mean") for one in instance["stats"]}
+
+
+def _refuse_certainty(answers: Sequence[tuple[float, int | None]]) -> None:
+    """Refuse a run of HELM that has no log-probabilities."""
+    if {sure for sure, _ in answers} == {1}:
+        raise ValueError(
+            f"'max_prob' must say how sure the model was; all {len(answers)} are 1, as HELM writes"
+            " where it has no log-probabilities. Let it score each choice:"
+            " method=multiple_choice_separate_original."
+        )
+
+
+def _statistics(row: int, found: Mapping[str, Any]) -> tuple[float, int | None]:
     """Return how sure a model was of an instance, and whether it was right; None for a tie."""
-    found = {one["name"]["name"]: one.get("mean") for one in stats}
-    sure, right = found.get("max_prob"), found.get("exact_match")
+    sure, right = map(found.get, SAID)
     if sure is None or right is None:
         raise ValueError(
             f"instances must have 'max_prob' and 'exact_match'; row {row} has {listed(found)}."

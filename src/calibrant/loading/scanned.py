@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib.util import find_spec
 from typing import Any
 
+from calibrant.checks.doors import needs
 from calibrant.checks.labels import Classes, class_names
 from calibrant.checks.parameters import listed
 from calibrant.loading import rules
@@ -71,10 +71,7 @@ def scan(
     >>> data.load()
     Predictions(n=6, m=3, classes=('0', '1', '2'))
     """
-    if find_spec("pyarrow") is None:
-        raise ImportError(
-            "`scan` needs pyarrow, which cannot be imported; install calibrant[scale]."
-        )
+    needs("reading in batches", "pyarrow", extra="scale")
     options = Options(label, probs, classes, weight, values)
     home = type(path).__module__.partition(".")[0]
     if home in ("dask", "pyspark", "dask_expr"):

@@ -6,6 +6,7 @@ from functools import partial, reduce
 from itertools import accumulate
 from typing import Any, NamedTuple, final
 
+from calibrant.checks.doors import needs
 from calibrant.engine import threads
 from calibrant.rows.fragments import FrameFragment
 from calibrant.rows.workers.workers import (
@@ -71,13 +72,9 @@ class Dask:
     @classmethod
     def of(cls, engine: Any) -> "Dask":
         """Return the workers of a client, or of the scheduler at dask://host:port."""
-        try:
-            from distributed import Client  # noqa: PLC0415
-        except ImportError:
-            raise ImportError(
-                "`engine` means a Dask cluster, but `distributed` cannot be imported; install"
-                " calibrant[dask]."
-            ) from None
+        needs("a Dask cluster", "distributed", extra="dask")
+        from distributed import Client  # noqa: PLC0415
+
         if isinstance(engine, str):
             address = engine.replace("dask://", "tcp://")
             try:

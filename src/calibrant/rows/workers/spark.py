@@ -16,6 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, final
 
+from calibrant.checks.doors import needs
 from calibrant.engine import threads
 from calibrant.rows.fragments import FrameFragment
 from calibrant.rows.workers.workers import (
@@ -88,12 +89,9 @@ class Spark(OnSpark):
         """Return the executors of a session, of the master at spark://host:port, or of Connect."""
         if not isinstance(engine, str):
             return cls(engine)
-        try:
-            from pyspark.sql import SparkSession  # noqa: PLC0415
-        except ImportError:
-            raise ImportError(
-                "`engine` means Spark, but `pyspark` cannot be imported; install calibrant[spark]."
-            ) from None
+        needs("Spark", "pyspark", extra="spark")
+        from pyspark.sql import SparkSession  # noqa: PLC0415
+
         if engine.startswith("sc://"):
             return cls(SparkSession.builder.remote(engine).getOrCreate())
         return cls(SparkSession.builder.master(engine).appName("calibrant").getOrCreate())
