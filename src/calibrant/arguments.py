@@ -23,6 +23,7 @@ from calibrant.distances import Distance
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.loading import from_frame, load_models
+from calibrant.loading.roles import present
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -198,14 +199,22 @@ def _from_frames(data: Any, settings: dict[str, Any], known: Collection[str]) ->
     """
     for name in KEPT:
         if _names_columns(settings.get(name)):
+            _refuse_unknown(name, settings[name], data)
             settings.setdefault("keep", settings[name])
     columns = _taken(settings, COLUMNS)
-    if isinstance(data, Mapping):
-        return {name: from_frame(frame, **columns) for name, frame in data.items()}
-    if "model" in settings:
+    if isinstance(data, Mapping) or "model" in settings:
         paired = settings.get("paired", "paired" in known)
         return load_models(data, paired=paired, **columns, **_taken(settings, OF_MODELS))
     return from_frame(data, **columns)
+
+
+def _refuse_unknown(name: str, asked: Any, data: Any) -> None:
+    """Refuse names that no column of a frame has, or of a model's."""
+    names = [asked] if isinstance(asked, str) else asked
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        return  # what is no list of names is refused by the verb
+    for frame in data.values() if isinstance(data, Mapping) else [data]:
+        present(name, list(map(str, column_names(frame) or ())), names)
 
 
 def _taken(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
