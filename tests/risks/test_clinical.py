@@ -310,10 +310,24 @@ def test_limits_of_the_curve_hold_where_it_bends_and_naive_ones_do_not():
         found = flexible_curve(risks_of(Predictions(np.repeat(p, 50), labels)))
         share, rows = curve.weights @ events, 1 / (50 * (curve.weights**2).sum(axis=1))
         naive = limits_of_share(share.clip(0, 1), rows, norm.ppf(0.975))
-        for j, (low, high) in enumerate(((found.low, found.high), naive)):
-            ends = (np.interp(p[place], found.x, end) for end in (low, high))
+        for j, (at, low, high) in enumerate(((found.x, found.low, found.high), (curve.at, *naive))):
+            ends = (np.interp(p[place], at, end) for end in (low, high))
             held[j] += next(ends) <= expit(x[place]) <= next(ends)
     assert held[1] < fewest(SETS, 0.95) <= held[0]
+
+
+@pytest.mark.parametrize("truth", [lambda p: 0.15 + 0.6 * p, lambda p: expit(0.35 * logit(p))])
+def test_limits_of_the_curve_hold_beside_a_gap_whether_the_truth_bends_or_not(truth):
+    """Either of the two estimates has limits that miss one of these truths in most data sets."""
+    z = np.concatenate((np.linspace(-4.5, -1.6, 900), np.linspace(3, 5, 600)))
+    p, at, held = expit(z), np.array([0.96, 0.99]), np.zeros(2, int)
+    rng = np.random.default_rng(0)
+    for _ in range(SETS):
+        labels = (rng.random(p.size) < truth(p)).astype(int)
+        found = flexible_curve(risks_of(Predictions(p, labels)))
+        low, high = (np.interp(at, found.x, end) for end in (found.low, found.high))
+        held += (low <= truth(at)) & (truth(at) <= high)
+    assert (held >= fewest(SETS, 0.95)).all()
 
 
 def test_net_benefit_of_one_expected_event_is_not_always_held():

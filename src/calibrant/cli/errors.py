@@ -45,6 +45,7 @@ ON_THE_COMMAND_LINE = {
     "keep": "--by",
     "keep=…": "--ignore",
     "id=…": "--id",
+    "model=…": "--model",
     "bandwidth": "the bandwidth of --statistic kernel:…",
     "k": "K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",
