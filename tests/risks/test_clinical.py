@@ -230,6 +230,8 @@ def test_predictions_of_0_and_1_are_left_out_of_log_odds_alone():
     assert found.slope.value == pytest.approx(without.slope.value)
     assert found.events == without.events + 2
     assert "2 rows were given 0 or 1" in str(found)
+    assert ["participants", "rows with log-odds (not 0 or 1)", "200", "", ""] in found.lines()[1]
+    assert "log-odds (not" not in without.table()
 
 
 def test_refusals():
@@ -254,6 +256,8 @@ def test_tables_dictionaries_and_numbers():
     header, rows = found.lines()
     assert header == ("item", "measure", "value", "95\N{NO-BREAK SPACE}% interval", "if calibrated")
     assert [row[0] for row in rows][:3] == ["participants"] * 3
+    treat_all = number(found.benefits.treat_all[0])
+    assert rows[-2][1] == f"net benefit at 0.1 (treat all {treat_all})"
     assert found.to_dict()["slope"]["interval"] == list(found.slope.interval)
     assert found.to_frame().shape == (7, 4)
     assert [number(v) for v in (1.0, -0.25, 0.00123, 1e-9, np.nan, -np.inf)] == [

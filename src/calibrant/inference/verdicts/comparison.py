@@ -273,15 +273,19 @@ def compare(
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = dict(zip(models, map(all_scores, models.values()), strict=True))
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
-    unmatched = {name: getattr(data.reading, "unmatched", 0) for name, data in models.items()}
     compared = differences(fits, verdicts, paired=paired)
-    return Comparison(evaluations, scores, compared, made_with, unmatched)
+    return Comparison(evaluations, scores, compared, made_with, _unmatched(models))
 
 
 def _refit(problems: Sequence[Problem], alike: Sequence[CrossFit]) -> list[CrossFit]:
     """Learn the directions of a model with the folds of another one."""
     pairs = zip(problems, alike, strict=True)
     return [cross_fit(problem, problem.lens, like) for problem, like in pairs]
+
+
+def _unmatched(models: Mapping[str, Predictions]) -> dict[str, int]:
+    """Return how many rows of each model a join has left out."""
+    return {name: getattr(data.reading, "unmatched", 0) for name, data in models.items()}
 
 
 def _check_models(models: Any) -> None:
