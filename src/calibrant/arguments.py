@@ -8,6 +8,7 @@ Regions of the simplex: ``dog > 0.1 and max < 0.9``.
 
 import operator
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce, wraps
@@ -46,6 +47,7 @@ ELSEWHERE = {  # settings that people look for in verbs that have none of this n
     "model": "`cal.load_models(frame, model=…)` gives the models of a frame by their names, and"
     " `cal.compare(frame, model=…, id=…)` compares them",
 }
+INDENT = " " * 4  # of docstrings
 KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
@@ -133,7 +135,20 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
             given = _read(given, settings, [first, *others], known)
         return verb(*given, **settings)
 
+    call.__doc__ = _with_keywords(verb.__doc__, several=several)
     return call
+
+
+def _with_keywords(doc: str | None, *, several: bool) -> str | None:
+    """Say in a docstring, before its parameters, what a data frame takes besides."""
+    names = ", ".join(f"``{name}=``" for name in COLUMNS)
+    told = f"A data frame takes {names}, too, as `cal.load` explains them"
+    if several:
+        of_models = ", ".join(f"``{name}=``" for name in OF_MODELS)
+        told += f"; and {of_models}, as `cal.load_models` does"
+    lines = textwrap.fill(f"{told}.", 100, initial_indent=INDENT, subsequent_indent=INDENT)
+    before, header, after = (doc or "").partition(f"{INDENT}Parameters\n")
+    return f"{before}{lines}\n\n{header}{after}" if header else doc
 
 
 def _read(
