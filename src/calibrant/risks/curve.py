@@ -77,15 +77,15 @@ def _limits(
     log-odds, and the smoothed rest (Glad, 1998), which has such a bend, and keeps some of it where
     there is none. Which is closer is not known where they differ.
     """
+    starts = [(np.zeros_like(curve.values), np.zeros_like(x))]
     line = line_of(risks.rows((risks.p > 0) & (risks.p < 1)))
-    starts = [np.zeros_like(curve.values)], [np.zeros_like(x)]
     if line is not None:
-        for found, at in zip(starts, (curve.values, x), strict=True):
-            log_odds = line.best[0] + line.best[1] * logit(at.clip(SURE, 1 - SURE))
-            found.append(chances(log_odds)[0])
+        a, b = line.best
+        places = (logit(at.clip(SURE, 1 - SURE)) for at in (curve.values, x))
+        starts.append((chances(a + b * next(places))[0], chances(a + b * next(places))[0]))
     z = risks.stretched(risks.weights * (risks.y - risks.p))
     ends = []
-    for start, there in zip(*starts, strict=True):
+    for start, there in starts:
         share = there + np.interp(x, curve.at, curve.weights @ (events - mass * start))
         ends.append(limits_of_share(share.clip(0, 1), _rows(curve, x, share, mass), z))
     low, high = zip(*ends, strict=True)
@@ -102,7 +102,7 @@ def _rows(curve: Lowess, x: Floats, share: Floats, mass: Floats) -> Floats:
     likely = (np.interp(curve.at, x, share.clip(0, 1)) * rows + 2) / (rows + 4)  # never 0 or 1
     varies = curve.interpolated(likely[:, None])[:, 0]
     spread = squares @ (mass * varies * (1 - varies)) * rows / (likely * (1 - likely))
-    return 1.0 / np.interp(x, curve.at, np.maximum(spread, 1.0) / rows)
+    return np.asarray(1.0 / np.interp(x, curve.at, np.maximum(spread, 1.0) / rows))
 
 
 def _tallied(risks: Risks) -> tuple[Floats, Floats, Floats]:
