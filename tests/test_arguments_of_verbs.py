@@ -24,6 +24,15 @@ def same(a, b):
     assert a.to_dict() == b.to_dict()
 
 
+@pytest.mark.parametrize("verb", [cal.evaluate, cal.compare, cal.slices, cal.report, cal.ece])
+def test_help_names_the_keywords_of_data_frames(verb):
+    told = verb.__doc__.split("A data frame takes ")[1].split("Parameters\n")[0]
+    assert {"``label=``", "``probs=``", "``weight=``", "``cluster=``"} <= set(
+        told.replace(",", " ").replace(";", " ").split()
+    )
+    assert ("``model=``" in told) == (verb in (cal.compare, cal.report))
+
+
 def test_tests():
     same(
         cal.calibration_test(DATA, "kernel:0.1", lens="class:dog", **QUICK),

@@ -186,6 +186,31 @@ def test_models_of_a_long_frame_are_compared_by_their_names():
         cal.compare(frame, label="y", model="model", n_resamples=19)
 
 
+def test_models_of_several_frames_are_joined_and_what_is_left_out_is_printed():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    a = pd.DataFrame({"question": range(300), "prob": p, "y": y})
+    b = pd.DataFrame({"question": range(300), "prob": p**2, "y": y})[:2:-1]
+    how = {"label": "y", "id": "question", "n_resamples": 19, "rng": 0}
+    found = cal.compare({"a": a, "b": b}, **how)
+    long = pd.concat([a.assign(model="a"), b.assign(model="b")])
+    assert str(found) == str(cal.compare(long, model="model", **how))
+    assert found.unmatched == {"a": 3, "b": 0}
+    assert str(found).endswith("\nLeft out 3 rows of a that other models lack.")
+    assert "Left out" not in str(cal.compare({"a": a[3:], "b": b}, **how))
+    with pytest.raises(ValueError, match=r"of 'b': `id` must name columns; 'question' not among"):
+        cal.compare({"a": a, "b": b.drop(columns="question")}, **how)
+    with pytest.raises(TypeError, match=r"names the models, say which: `model=…`"):
+        cal.compare(a, label="y")
+
+
+@pytest.mark.parametrize(("verb", "name"), [(cal.slices, "by"), (cal.search, "columns")])
+def test_columns_that_a_frame_lacks_are_named_beside_those_it_has(frame, verb, name):
+    with pytest.raises(ValueError, match=rf"^`{name}` must name columns; 'site' not among 'prob_"):
+        verb(frame, label="y", **{name: ["hospital", "site"]})
+
+
 @pytest.mark.parametrize(
     ("verb", "name", "sentence"),
     [

@@ -109,12 +109,16 @@ def test_impossible_outcomes_are_named():
     found = impossible(zero)
     assert found == (2, 1, "1", 0.0, False)
     assert found.sentence == (
-        "in row 1, what was given 0\xa0% occurred, the first of 2 outcomes of probability 0"
+        "in row 1 (counted from 0), what was given 0\xa0% occurred, the first of 2 outcomes of"
+        " probability 0"
     )
     assert why_infinite(zero, all_scores(zero)) == found.sentence
     assert not why_infinite(zero, {"log_score": 1.0})
     names = Predictions([[0.5, 0.5, 0.0]], ["c"], classes=["a", "b", "c"])
-    assert impossible(names).sentence == "row 0 was given 0\xa0% for what occurred, “c”"
+    assert (
+        impossible(names).sentence
+        == "row 0 (counted from 0) was given 0\xa0% for what occurred, “c”"
+    )
 
 
 def test_predicted_classes_in_place_of_probabilities_are_asked_about():
@@ -127,4 +131,7 @@ def test_certainty_that_single_precision_rounds_to_is_certainty():
     """Cox's test takes it so."""
     data = Predictions(np.array([[1e-12, 1.0]] * 2, np.float32), [1, 0])
     assert np.isfinite(log_score(data))
-    assert impossible(data).sentence == "in row 1, what was given 100\xa0% did not occur"
+    assert (
+        impossible(data).sentence
+        == "in row 1 (counted from 0), what was given 100\xa0% did not occur"
+    )

@@ -33,6 +33,22 @@ def test_headings_stand_above_their_rows():
     assert groups == [("x", ["a      1", "b      2"]), ("y", ["c      3"])]
 
 
+class Wide(tables.Tabular):
+    note = "What is said below."
+
+    def lines(self):
+        return ["name", *"abc"], [["one", *["1" * 20] * 3], ["two", *["2" * 20] * 3]]
+
+
+@pytest.mark.parametrize(("terminal", "columns", "rows"), [(0, 40, 4), (1, 200, 4), (1, 40, 8)])
+def test_a_table_fits_a_terminal_and_ends_with_its_note(monkeypatch, terminal, columns, rows):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: bool(terminal))
+    monkeypatch.setenv("COLUMNS", str(columns))
+    *lines, last = Wide().table().splitlines()
+    assert (len(lines), last) == (rows, "What is said below.")
+    assert max(map(len, lines)) <= (columns if terminal else 80)
+
+
 def test_html_is_escaped():
     assert tables.html(["a", "b"], [["<&", "1"]]) == (
         '<table><thead><tr><th scope="col" style="text-align:right">a</th>'

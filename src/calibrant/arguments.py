@@ -8,6 +8,7 @@ Regions of the simplex: ``dog > 0.1 and max < 0.9``.
 
 import operator
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import reduce, wraps
@@ -23,6 +24,7 @@ from calibrant.distances import Distance
 from calibrant.lenses import Lens
 from calibrant.lenses.lens import check_lens
 from calibrant.loading import from_frame, load_models
+from calibrant.loading.roles import present
 from calibrant.partitions import Partition
 from calibrant.partitions.partition import check_partition
 from calibrant.predictions import Predictions
@@ -45,6 +47,7 @@ ELSEWHERE = {  # settings that people look for in verbs that have none of this n
     "model": "`cal.load_models(frame, model=…)` gives the models of a frame by their names, and"
     " `cal.compare(frame, model=…, id=…)` compares them",
 }
+INDENT = " " * 4  # of docstrings
 KEPT = ("by", "columns")  # settings of verbs that name columns to be kept beside the predictions
 LENSES = "canonical, top, top:3, class:NAME, groups:0-2|3-5|6-9 or pooled"
 PARTITIONS = "width:10, simplex:5, mass:15, tree:1000 or tree:1000:median"
@@ -132,7 +135,20 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
             given = _read(given, settings, [first, *others], known)
         return verb(*given, **settings)
 
+    call.__doc__ = _with_keywords(verb.__doc__, several=several)
     return call
+
+
+def _with_keywords(doc: str | None, *, several: bool) -> str | None:
+    """Say in a docstring, before its parameters, what a data frame takes besides."""
+    names = ", ".join(f"``{name}=``" for name in COLUMNS)
+    told = f"A data frame takes {names}, too, as `cal.load` explains them"
+    if several:
+        of_models = ", ".join(f"``{name}=``" for name in OF_MODELS)
+        told += f"; and {of_models}, as `cal.load_models` does"
+    lines = textwrap.fill(f"{told}.", 100, initial_indent=INDENT, subsequent_indent=INDENT)
+    before, header, after = (doc or "").partition(f"{INDENT}Parameters\n")
+    return f"{before}{lines}\n\n{header}{after}" if header else doc
 
 
 def _read(
@@ -198,14 +214,22 @@ def _from_frames(data: Any, settings: dict[str, Any], known: Collection[str]) ->
     """
     for name in KEPT:
         if _names_columns(settings.get(name)):
+            _refuse_unknown(name, settings[name], data)
             settings.setdefault("keep", settings[name])
     columns = _taken(settings, COLUMNS)
-    if isinstance(data, Mapping):
-        return {name: from_frame(frame, **columns) for name, frame in data.items()}
-    if "model" in settings:
+    if isinstance(data, Mapping) or "model" in settings:
         paired = settings.get("paired", "paired" in known)
         return load_models(data, paired=paired, **columns, **_taken(settings, OF_MODELS))
     return from_frame(data, **columns)
+
+
+def _refuse_unknown(name: str, asked: Any, data: Any) -> None:
+    """Refuse names that no column of a frame has, or of a model's."""
+    names = [asked] if isinstance(asked, str) else asked
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        return  # what is no list of names is refused by the verb
+    for frame in data.values() if isinstance(data, Mapping) else [data]:
+        present(name, list(map(str, column_names(frame) or ())), names)
 
 
 def _taken(settings: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

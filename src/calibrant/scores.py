@@ -124,10 +124,13 @@ class Impossible(NamedTuple):
     def sentence(self) -> str:
         """Say which rows these are."""
         if self.event is None:
-            found = f"row {self.row:,} was given {percent(0)} for what occurred, “{self.outcome}”"
+            given = f"was given {percent(0)} for what occurred, “{self.outcome}”"
+            found = f"row {self.row:,} (counted from 0) {given}"
         else:
             then = "did not occur" if self.event else "occurred"
-            found = f"in row {self.row:,}, what was given {percent(self.event)} {then}"
+            found = (
+                f"in row {self.row:,} (counted from 0), what was given {percent(self.event)} {then}"
+            )
         found += f", the first of {self.n:,} outcomes of probability 0" * (self.n > 1)
         asked = " (every probability is 0 or 1: are these predicted classes?)"
         return found + asked * self.hard

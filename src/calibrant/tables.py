@@ -1,6 +1,7 @@
 """Tables: the same rows as text, as lines for a terminal, as HTML and as a data frame."""
 
 import re
+import shutil
 import sys
 import textwrap
 from abc import ABC, abstractmethod
@@ -15,6 +16,7 @@ Rows = Sequence[Sequence[str]]
 Lines = tuple[Sequence[str], Rows]  # the header, and the lines below it
 
 Backend = Literal["pandas", "polars"]
+NARROWEST = 24  # characters of a line of a list: a name and a number stay together
 
 # What a terminal or a browser would obey instead of showing it: control characters, marks that
 # turn the direction of writing, ends of lines that are not \n, and halves of characters.
@@ -55,9 +57,19 @@ class Tabular(ABC):
         """Return plain values for each row of a data frame."""
         return [row.to_dict() for row in self.rows]
 
+    @property
+    def note(self) -> str:
+        """What is to be said below the table, if anything."""
+        return ""
+
     def table(self) -> str:
-        """Return the table as text."""
-        return text(*self.lines())
+        """Return the table as text, with its note: in a terminal so that it fits."""
+        header, rows = self.lines()
+        if not sys.stdout.isatty():
+            return "\n".join(filter(None, (text(header, rows), self.note)))
+        columns = shutil.get_terminal_size().columns
+        found = [line for _, line in fitted(header, rows, (), columns)]
+        return "\n".join([*found, *textwrap.wrap(self.note, columns)])
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """Return the records as a data frame.
@@ -105,6 +117,28 @@ def lines(header: Sequence[str], rows: Rows, *, words: int = 0, rule: str = "-")
         return "  ".join(cells).rstrip()
 
     return [line(header), "  ".join(rule * width for width in widths), *map(line, rows)]
+
+
+def fitted(
+    header: Sequence[str], rows: Rows, heading: Sequence[int], width: int, rule: str = "-"
+) -> list[tuple[str, str]]:
+    """Lay out a table that fits: lines, each after what it is, "header", "rule", "heading" or "".
+
+    Where the place is too narrow, the columns `heading` become a line above their rows, then the
+    words that name a row, too; where it still is, each row becomes a list of its columns.
+    """
+    found: list[tuple[str, str]] = []
+    for above in ((), tuple(heading), names(rows, heading)):
+        (top, under), groups = grouped(header, rows, above, words=not above, rule=rule)
+        if len(under) <= width:
+            found = [("header", top), ("rule", under)]
+            break
+    else:
+        groups = stacked(header, rows, names(rows, heading), max(width, NARROWEST))
+    for words, body in groups:
+        found += [("heading", words)] * bool(words)
+        found += [("", line) for line in body]
+    return found
 
 
 def grouped(

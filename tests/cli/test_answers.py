@@ -147,7 +147,7 @@ def test_an_infinite_log_loss_names_its_row(tmp_path):
     rows = [(1, 0.5), (0, 0.25), (0, 1.0), (1, 0.5)]
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("label,prob\n" + "\n".join(f"{y},{p}" for y, p in rows))
-    reason = "is infinite: in row 2, what was given 100 % did not occur."
+    reason = "is infinite: in row 2 (counted from 0), what was given 100 % did not occur."
     one = run("evaluate", str(tmp_path / "a.csv"), *FEW).stdout
     assert f"The log loss {reason}" in " ".join(one.split())
     two = run("compare", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), *FEW).stdout

@@ -30,6 +30,11 @@ THREE = too_sure(300, 3)
 QUICK = {"n_resamples": 99, "rng": 1}
 
 
+def test_columns_of_the_table_have_different_names():
+    header, _ = recalibrate(BINARY, Temperature(), **QUICK).lines()
+    assert len(set(header)) == len(header)
+
+
 def test_the_mean_change_and_its_error_by_hand():
     found = Change.of(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
     assert found.value == 2.0

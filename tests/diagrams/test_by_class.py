@@ -93,6 +93,8 @@ def test_no_class_is_called_overconfident_where_confidences_are_right_on_average
         found = cal.class_diagram(wrap(probs, labels), n_resamples=B, rng=seed)
         off += bool(found.significant.any())
         named += "confident" in str(found)
+        explained = "A small p beside an interval that includes 0" in found.table()
+        assert explained == ("with an interval that includes 0" in str(found))
     assert off > most(TRIALS, 0.05)
     assert named <= most(TRIALS, 0.05)
 

@@ -22,7 +22,15 @@ def test_a_table_has_the_numbers_of_every_bin(name):
         for r in mine:
             assert r["deviation"] == pytest.approx(r["observed"] - r["predicted"])
     assert len(found.to_frame("polars")) == len(records)
-    assert found.table().count("\n") == len(lines) + 1
+    assert found.table().count("\n") == len(lines) + 2  # with a note below
+
+
+def test_a_table_of_bins_says_that_each_band_is_its_bins_own():
+    found, _ = made("two outcomes")
+    assert found.table().endswith(
+        "\nThe band is each bin's own: about 10\N{NO-BREAK SPACE}% of the bins of a calibrated"
+        " model lie outside. Adjusted p allows for all bins."
+    )
 
 
 def test_bins_come_in_the_order_of_their_predictions():

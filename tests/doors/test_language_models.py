@@ -78,7 +78,7 @@ def test_inspect_ai_with_choices(inspected, ending):
 
 def test_inspect_ai_with_epochs(inspected):
     log = letters(inspected, "eval", epochs=2)
-    with pytest.raises(ValueError, match=r"asked more than once\? Say so with `cluster`"):
+    with pytest.raises(ValueError, match=r"asked, .* more than once\? Say so with `cluster`"):
         cal.load(log.location)
     data = cal.load(log.location, cluster="id")
     assert data.n == 8

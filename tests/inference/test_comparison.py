@@ -181,12 +181,13 @@ def changed(labels):
     [
         (
             Predictions(A.probs, changed(LABELS)),
-            r"must have the same labels row by row; 'a' and 'b' differ \(first at row 7\)\."
-            r" Use `paired=False` if they have different rows\.",
+            r"must have the same labels row by row; 'a' and 'b' differ"
+            r" \(first at row 7, counted from 0\)\. Data frames and files are joined"
+            r".* `id=…`\. Use `paired=False` if they have different rows\.",
         ),
         (
             Predictions(A.probs[:50], LABELS[:50]),
-            r"differ \(120 and 50 rows\)\. Use `paired=False`",
+            r"differ \(120 and 50 rows\)\. Data frames and files are joined .* Use `paired=False`",
         ),
         (
             Predictions(A.probs, LABELS, weights=np.full(N, 2.0)),

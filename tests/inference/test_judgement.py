@@ -174,12 +174,12 @@ def test_a_forecast_of_certainty_that_failed_is_the_reason():
     full, top = evaluate(one_failure(), n_resamples=199, rng=0).verdicts
     alone = "which alone refutes calibration; p"
     assert full.sentence.startswith(
-        "The full distributions over all 4 classes are miscalibrated: row 17 was given 0\xa0% for"
-        f" what occurred, “2”, {alone}"
+        "The full distributions over all 4 classes are miscalibrated: row 17 (counted from 0) was"
+        f" given 0\xa0% for what occurred, “2”, {alone}"
     )
     assert top.sentence.startswith(
-        "The probabilities of the predicted class are miscalibrated: in row 17, what was"
-        f" given 100\xa0% did not occur, {alone}"
+        "The probabilities of the predicted class are miscalibrated: in row 17 (counted from"
+        f" 0), what was given 100\xa0% did not occur, {alone}"
     )
     assert top.impossible == (1, 17, "other", 1.0, False)
 
@@ -190,7 +190,10 @@ def test_the_reason_is_told_where_no_test_sees_it(lens):
     found = evaluate(one_failure(), lenses=lens, statistics=blind, n_resamples=199, rng=0)
     (verdict,) = found.verdicts
     assert not verdict.rejected
-    assert "are miscalibrated, though no test rejects: in row 17, what was given" in str(verdict)
+    assert (
+        "are miscalibrated, though no test rejects: in row 17 (counted from 0), what was given"
+        in str(verdict)
+    )
 
 
 def test_calibrated_models_have_no_such_outcome():

@@ -48,6 +48,11 @@ def test_what_was_read_is_said(write, content, said):
     assert str(load(write(content)).reading) == said
 
 
+def test_four_columns_are_all_named(write):
+    path = write("y,prob_a,prob_b,prob_c,prob_d\na,0.25,0.25,0.25,0.25\n")
+    assert "from 'prob_a', 'prob_b', 'prob_c' and 'prob_d'." in str(load(path).reading)
+
+
 def test_many_columns_are_said_shortly(write):
     names = [f"prob_{j:03}{'x' * 30}" for j in range(300)]
     path = write(f"y,{','.join(names)}\n{names[0][5:]},{','.join(['0.5', '0.5', *['0'] * 298])}\n")

@@ -215,10 +215,13 @@ def test_an_infinite_log_loss_names_its_row(tmp_path):
     text = report(Predictions(probs, labels), tmp_path / "r.html", n_resamples=99, rng=0).read_text(
         "utf-8"
     )
-    reason = "row 17 was given 0\xa0% for what occurred, “2”"
+    reason = "row 17 (counted from 0) was given 0\xa0% for what occurred, “2”"
     assert f"The log loss is infinite: {reason}." in text
     refuted = rf"are miscalibrated(, though no test rejects)?:</b> {reason}, which alone refutes"
     assert re.search(refuted, text)
-    assert "</b> in row 17, what was given 100\xa0% did not occur, which alone" in text
+    assert (
+        "</b> in row 17 (counted from 0), what was given 100\xa0% did not occur, which alone"
+        in text
+    )
     again = report(data, tmp_path / "s.html", n_resamples=99, rng=0).read_text("utf-8")
     assert "infinite" not in again

@@ -41,6 +41,9 @@ def test_both():
     found = judged(at((0.15, 500, 175), (0.75, 500, 275)))
     assert found.off
     assert found.lead.endswith("are too high in some places and too low in others")
+    assert "; not shown to be off on average (bias -" in found.facts
+    more = judged(at((0.15, 500, 175), (0.75, 1500, 825)))
+    assert "; on average too high by 10.0 points (" in more.facts
 
 
 def test_no_sign():

@@ -20,6 +20,15 @@ def test_two_outcomes_by_hand():
     assert (found.bins, found.rps) == (0, None)
 
 
+def test_reliability_of_calibrated_models_is_what_is_expected():
+    rng = np.random.default_rng(0)
+    p, w = rng.random(200), rng.choice([1.0, 3.0], 200)
+    sets = [Predictions(p, (rng.random(200) < p).astype(int), weights=w) for _ in range(400)]
+    parts = [cal.verification(data, bins=10).parts for data in sets]
+    found = np.array([one.reliability for one in parts])
+    assert abs(found.mean() - parts[0].expected) < 5 * found.std() / 20  # false alarms: 6e-7
+
+
 @pytest.mark.parametrize("bins", [None, 1, 5, 10])
 def test_parts_add_up_and_agree_with_loops(bins):
     rng = np.random.default_rng(0)
@@ -48,6 +57,8 @@ def test_more_outcomes_in_plain_loops():
             reference += (rates[: k + 1].sum() - (y <= k)) ** 2 / 200
     assert found.rps == pytest.approx(rps)
     assert found.rps_skill.value == pytest.approx(1 - rps / reference)
+    assert found.reference[1] == pytest.approx(reference)
+    assert found.brier_skill.value == pytest.approx(1 - found.brier / found.reference[0])
     assert found.brier == pytest.approx(scores.brier_score(Predictions(probs, labels)))
     assert found.parts.score == pytest.approx(found.brier)
     assert "for the order 0, 1, 2, 3." in str(found)
@@ -58,6 +69,7 @@ def test_climatology_of_a_longer_record():
     found = cal.verification(data, climatology=0.3)
     reference = (0.3**2 + 0.7**2) / 2
     assert found.brier_skill.value == pytest.approx(1 - found.brier / reference)
+    assert found.reference == pytest.approx((reference,))
     same = cal.verification(data, climatology=[0.7, 0.3])
     assert same.brier_skill == found.brier_skill
     assert cal.verification(data, climatology=0.5).brier_skill.value == pytest.approx(

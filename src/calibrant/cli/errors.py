@@ -43,6 +43,8 @@ ON_THE_COMMAND_LINE = {
     "drop_missing=True": "--drop-missing",
     "keep": "--by",
     "keep=…": "--ignore",
+    "id=…": "--id",
+    "model=…": "--model",
     "bandwidth": "the bandwidth of --statistic kernel:…",
     "k": "K",
     "split": "SPLIT of --partition tree:SIZE:SPLIT",

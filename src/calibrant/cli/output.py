@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "calibrant/2"
 WIDTH = 100  # of what is not read in a terminal
+STYLES = {"header": "bold", "rule": "dim", "heading": "italic"}  # of lines of tables
 
 
 def print_json(command: str, body: dict[str, Any]) -> None:
@@ -88,27 +89,13 @@ def print_title(title: str) -> None:
 def print_table(
     title: str, header: Sequence[str], rows: tables.Rows, heading: Sequence[int] = ()
 ) -> None:
-    """Write a table that fits the terminal.
-
-    Where that is too narrow, the columns `heading` become a line above their rows, then the words
-    that name a row, too; where it still is, each row becomes a list of its columns.
-    """
+    """Write a table that fits the terminal; the columns `heading` may become lines above rows."""
     console = _console()
     columns = console.width if console.is_terminal else width()
     _print_styled(console, fitted(title), "bold")
-    for above in ((), tuple(heading), tables.names(rows, heading)):
-        (top, rule), groups = tables.grouped(header, rows, above, words=not above, rule="─")
-        if len(rule) <= columns:
-            _print_styled(console, top, "bold")
-            _print_styled(console, rule, "dim")
-            break
-    else:
-        groups = tables.stacked(header, rows, tables.names(rows, heading), width())
-    for words, lines in groups:
-        if words:
-            _print_styled(console, _filled(words), "italic")
-        for line in lines:
-            _print_styled(console, line)
+    for kind, line in tables.fitted(header, rows, heading, columns, rule="─"):
+        text = _filled(line) if kind == "heading" else line
+        _print_styled(console, text, STYLES.get(kind, ""))
     _print_styled(console, "")
 
 

@@ -34,6 +34,10 @@ LETTERS = 26  # of a name in a picture
 APART = 0.06  # of the height, between names
 ASIDE = 0.02  # of the width, from a mark to its name
 HEADER = ("class", "n", "confidence", "accuracy", "gap")  # accuracy minus confidence
+WIDER = (
+    "A small p beside an interval that includes 0: p is the chance of such gaps if predictions are"
+    " right; intervals hold for all classes at once whatever is wrong with them, and are wider."
+)
 
 
 @final
@@ -162,9 +166,9 @@ class ClassDiagram(Diagram):
         return parts, np.array(reach)
 
     def _keys(self) -> list[Key]:
-        band = f"{percent(LEVEL)} consistency band (all classes)"
+        band = picture.band_name(LEVEL, "all classes")
         if self.cells.largest.size < NEEDED:
-            band = picture.band_name(self.cells.level)
+            band = picture.band_name(self.cells.level, "each class")
         return [
             Key(picture.significant_name(self.alpha, "all classes"), "mark", "mark off"),
             Key("not significant", "mark", "mark"),
@@ -196,6 +200,17 @@ class ClassDiagram(Diagram):
         """
         header = [*HEADER, f"{percent(LEVEL)} interval", "adjusted p", "when wrong, mostly"]
         return header, [_line(record) for record in self.records()]
+
+    @property
+    def note(self) -> str:
+        """Say why an interval may include 0 where p is small, if one does."""
+        return WIDER if self._unclear.any() else ""
+
+    @property
+    def _unclear(self) -> NDArray[np.bool_]:
+        """The classes that are significant, with an interval that includes 0."""
+        low, high = self.intervals.T
+        return np.asarray(self.significant & (low <= 0) & (high >= 0))
 
     def ends(self) -> tables.Lines:
         """Return the table, of many classes only the most over- and the most underconfident."""
@@ -229,7 +244,7 @@ class ClassDiagram(Diagram):
         ways = {
             "overconfident": off & (high < 0),
             "underconfident": off & (low > 0),
-            "with an interval that includes 0": off & (low <= 0) & (high >= 0),
+            "with an interval that includes 0": self._unclear,
         }
         text = ", ".join(f"{which.sum():,} {word}" for word, which in ways.items() if which.any())
         return (

@@ -218,7 +218,7 @@ class CurveDiagram(Diagram):
         level = self.series[0].band.level
         if confidence:
             return f"{percent(level)} confidence band (whole curve)"
-        return f"{band_name(level)} ({'whole curve' if self.kind.whole else 'each point'})"
+        return band_name(level, "whole curve" if self.kind.whole else "each point")
 
     def records(self) -> list[dict[str, Any]]:
         """Return a record for each point of each model: the curve, its band and its p-value."""

@@ -216,9 +216,9 @@ def significant_name(alpha: float, family: str) -> str:
     return f"significant ({percent(alpha)}, {family})"
 
 
-def band_name(level: float) -> str:
-    """Say what consistency limits are, for the legend."""
-    return f"{percent(level)} consistency band"
+def band_name(level: float, of: str = "each bin") -> str:
+    """Say what consistency limits are, and what they hold for, for the legend."""
+    return f"{percent(level)} consistency band ({of})"
 
 
 def reference(slope: float, across: Range = UNIT) -> Lines:

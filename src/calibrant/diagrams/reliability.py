@@ -183,6 +183,15 @@ class ReliabilityDiagram(Diagram):
         """Return header and lines of the table of bins."""
         return bin_lines(self)
 
+    @property
+    def note(self) -> str:
+        """Say what the band of a bin is, and what it is not."""
+        outside = percent(round(1 - self.series[0].cells.level, 10))
+        return (
+            f"The band is each bin's own: about {outside} of the bins of a calibrated model lie"
+            " outside. Adjusted p allows for all bins."
+        )
+
     def records(self) -> list[dict[str, Any]]:
         """Return a record for each bin: rows, means, deviation, its limits and p-value.
 

@@ -164,8 +164,8 @@ def load_models(
 
     Parameters
     ----------
-    paths : path, sequence of paths, or data frame
-        The files, as in `load`; or a long frame of pandas, polars or Arrow.
+    paths : path, sequence of paths, data frame, or mapping of str to data frame
+        The files, as in `load`; or a long frame of pandas, polars or Arrow, or one of each model.
     model : str, optional
         Name of the column that says which model a row is of. ``model=NAME`` takes one of them.
     id : str, optional
@@ -229,6 +229,10 @@ def _sources(paths: Any) -> "Iterator[tuple[str, str, Callable[[Options], Table]
 
     if is_frame(paths):
         yield "the frame", "`frame`", partial(read_frame, paths)
+        return
+    if isinstance(paths, Mapping) and paths and all(map(is_frame, paths.values())):
+        for name, frame in paths.items():
+            yield name, f"the frame of {name!r}", partial(read_frame, frame)
         return
     for name, file in _named(paths).items():
         yield name, name_of(file), partial(read_file, file)

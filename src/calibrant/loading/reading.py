@@ -128,6 +128,6 @@ def few(names: Sequence[str]) -> str:
     """Write the names, of many the first and the last: 'a', 'b', …, 'z' (26 columns)."""
     short = [name if len(name) <= 20 else f"{name[:19]}…" for name in names]
     quoted = [repr(name) for name in short]
-    if len(names) <= 3:
+    if len(names) <= 4:
         return " and ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
     return f"{quoted[0]}, {quoted[1]}, …, {quoted[-1]} ({len(names):,} columns)"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, final, get_args
 
-from calibrant.checks.convert import PREFIXES, after_prefix, has_prefix
+from calibrant.checks.convert import LOGIT_PREFIXES, PREFIXES, after_prefix, has_prefix
 from calibrant.checks.labels import Classes, as_tuple, class_names, meaning, named_for
 from calibrant.checks.parameters import brief, listed, one_of, truth
 
@@ -42,7 +42,7 @@ WEIGHTS = ("weight", "weights", "sample_weight", "sample_weights")
 MODELS = ("model", "models", "model_name", "model_id", "classifier", "system")
 IDS = (
     *("id", "ids", "row_id", "sample_id", "example_id", "case_id", "item_id", "question_id"),
-    *("uid", "uuid", "guid"),
+    *("uid", "uuid", "guid", "patient_id", "subject_id", "participant_id"),
 )
 MISSING = ("na", "n/a", "nan", "null", "none", "-", "?", "#n/a", "missing", ".")
 
@@ -279,8 +279,18 @@ def _label(kinds: Mapping[str, Kind], options: Options, kept: Sequence[str]) -> 
     _refuse_kept(_usual_labels({name: kind for name, kind in kinds.items() if name in kept}))
     raise ValueError(
         f"one column must hold the labels, and be called {', '.join(LABELS[:7])} or correct; found"
-        f" {listed(kinds, 12)}. {_one_hot(kinds) or 'Name it with `label`.'}"
+        f" {listed(kinds, 12)}. {_one_hot(kinds) or _name_it(kinds, options)}"
     )
+
+
+def _name_it(kinds: Mapping[str, Kind], options: Options) -> str:
+    """Say what names the labels; and the probabilities, where no column is called as they are."""
+    usual = {*SINGLES, *LISTS, *LOGIT_SINGLES, *LOGIT_LISTS}
+    begin = (*PREFIXES, *LOGIT_PREFIXES)
+    if options.probs is not None or any(n.lower() in usual or n.startswith(begin) for n in kinds):
+        return "Name it with `label`."
+    rest = "the probabilities with `probs`, unless their columns are named after the labels"
+    return f"Name it with `label`, and {rest}."
 
 
 def _refuse_kept(labels: Sequence[str]) -> None:

@@ -112,8 +112,9 @@ class Table:
             elif twice := _twice(values):
                 raise ValueError(
                     f"rows must be different cases; column {column!r} has {listed(twice)} more than"
-                    " once. Are there several models? Take each with `model`. Was a case asked more"
-                    " than once? Say so with `cluster`. Else set the column aside with `keep=…`."
+                    " once. Are there several models? Take each with `model`. Was a question asked,"
+                    " or a patient seen, more than once? Say so with `cluster`. Else set the"
+                    " column aside with `keep=…`."
                 )
 
     @property

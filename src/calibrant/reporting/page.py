@@ -274,7 +274,7 @@ def _by_class(diagram: ClassDiagram | None, element: str) -> dict[str, Any]:
     summary = diagram.sentence
     drawn = chart(diagram.picture(), summary)
     shown = {"kind": "classes", "id": f"{element}-predicted", "chart": drawn, "summary": summary}
-    return {"by_class": shown, "ends": diagram.ends()}
+    return {"by_class": shown, "ends": diagram.ends(), "note_of_classes": diagram.note}
 
 
 def _unshown(groups: Sequence[Slice]) -> str:

@@ -26,9 +26,9 @@ from calibrant.words import capital, many, percent
 
 INTERVALS = {  # name of the measure, and what it is if the model is calibrated
     "observed_expected": ("observed to expected (O/E)", "1"),
-    "in_the_large": ("calibration in the large", "0"),
+    "in_the_large": ("calibration in the large, log-odds", "0"),
     "slope": ("calibration slope", "1"),
-    "intercept": ("intercept beside that slope", "0"),
+    "intercept": ("intercept beside that slope, log-odds", "0"),
     "auc": ("area under the ROC curve (AUC)", ""),
     "brier": ("Brier score of the event", ""),
     "scaled_brier": ("scaled Brier score", ""),
@@ -109,6 +109,9 @@ class Clinical(Tabular):
 
     def _rows(self) -> Iterator[tuple[str, str, str, str, str]]:
         yield "participants", "rows", f"{self.n:,}", "", ""
+        if self.certain:
+            name = "rows with log-odds (not 0 or 1)"
+            yield "participants", name, f"{self.n - self.certain:,}", "", ""
         yield "participants", "events", f"{self.events:,}", "", ""
         yield "participants", "share of events", number(self.rate), "", ""
         for name in ("observed_expected", "in_the_large", "slope", "intercept"):
@@ -120,9 +123,9 @@ class Clinical(Tabular):
         yield self._cells_of("overall", "brier")
         yield self._cells_of("overall", "scaled_brier")
         found = self.benefits
-        for t, value, *ends in zip(*found[:4], strict=True):
+        for t, value, *ends, treat_all in zip(*found[:5], strict=True):
             low, high = map(number, ends)
-            name = f"net benefit, threshold {t:g}"
+            name = f"net benefit at {t:g} (treat all {number(treat_all)})"
             yield "clinical utility", name, number(value), f"{low} to {high}", ""
 
     @property
@@ -185,7 +188,7 @@ class Clinical(Tabular):
             rows = "row was" if self.certain == 1 else "rows were"
             yield (
                 f"{self.certain:,} {rows} given 0 or 1, whose log-odds are infinite: slope,"
-                " intercept and calibration in the large leave them out."
+                " intercept and calibration in the large leave them out; the other numbers do not."
             )
 
     def records(self) -> list[dict[str, Any]]:

@@ -9,13 +9,14 @@ from calibrant.risks.logistic import SURE, line_of
 from calibrant.risks.sample import Floats, Risks, added, limits_of_share
 from calibrant.statistics.score_tests import chances, logit
 
+GAP = 0.01  # between points of limits, where the curve is straight
 MOST = 8192  # different predictions; of more, neighbours are taken together
 
 
 class FlexibleCurve(NamedTuple):
     """The observed frequency over the prediction, as a lowess curve draws it.
 
-    Limits are pointwise, and know of bends near 0 and 1 that the curve smooths away. ICI,
+    Limits are pointwise, and reach to bends near 0 and 1 that the curve may smooth away. ICI,
     E50 and E90 are the mean, median and 90 % quantile of the distances between predictions and
     curve over the rows (Austin and Steyerberg, 2019).
     """
@@ -43,13 +44,14 @@ def flexible_curve(risks: Risks) -> FlexibleCurve:
     curve = Lowess.of(values, mass)
     fits = curve.weights @ events
     off = np.abs(curve.interpolated(fits[:, None])[:, 0] - values)
-    low, high = _limits(risks, curve, values, mass, events)
+    x = _filled(curve.at)
+    low, high = _limits(risks, curve, x, mass, events)
     e50, e90 = (_quantile(off, mass, share, weighted=risks.weighted) for share in (0.5, 0.9))
     return FlexibleCurve(
-        x=curve.at,
-        y=fits.clip(0, 1),
-        low=np.minimum(low, fits.clip(0, 1)),
-        high=np.maximum(high, fits.clip(0, 1)),
+        x=x,
+        y=np.interp(x, curve.at, fits).clip(0, 1),
+        low=low,
+        high=high,
         ici=float(mass @ off / mass.sum()),
         e50=e50,
         e90=e90,
@@ -57,28 +59,50 @@ def flexible_curve(risks: Risks) -> FlexibleCurve:
     )
 
 
-def _limits(
-    risks: Risks, curve: Lowess, values: Floats, mass: Floats, events: Floats
-) -> tuple[Floats, Floats]:
-    """Return limits of the frequency at each anchor, those of a share of as many rows as decide it.
+def _filled(at: Floats) -> Floats:
+    """Return anchors, and even points in wide gaps between them, where limits may bend."""
+    even = np.arange(0.0, 1.0, GAP)
+    right = np.searchsorted(at, even)
+    between = (right > 0) & (right < at.size)
+    even, right = even[between], right[between]
+    return np.union1d(at, even[at[right] - at[right - 1] > 2 * GAP])
 
-    The share is that of a line in the log-odds, and the smoothed rest (Glad, 1998), so that
-    smoothing hides no bend that the line has. Rows whose outcomes vary more than the share implies,
-    since they lie elsewhere, count as fewer.
+
+def _limits(
+    risks: Risks, curve: Lowess, x: Floats, mass: Floats, events: Floats
+) -> tuple[Floats, Floats]:
+    """Return limits of the frequency at predictions x, which hold those around two estimates.
+
+    One is the curve itself, which smooths a bend near 0 or 1 away. The other is a line in the
+    log-odds, and the smoothed rest (Glad, 1998), which has such a bend, and keeps some of it where
+    there is none. Which is closer is not known where they differ.
     """
-    line, start = line_of(risks.rows((risks.p > 0) & (risks.p < 1))), np.zeros_like(values)
+    starts = [(np.zeros_like(curve.values), np.zeros_like(x))]
+    line = line_of(risks.rows((risks.p > 0) & (risks.p < 1)))
     if line is not None:
-        x = logit(values.clip(SURE, 1 - SURE))
-        start, _ = chances(line.best[0] + line.best[1] * x)
-    share = np.interp(curve.at, values, start) + curve.weights @ (events - mass * start)
-    share = share.clip(0, 1)
-    rows = 1.0 / np.maximum((curve.weights**2) @ mass, 1e-12)
-    likely = (share * rows + 2) / (rows + 4)  # never 0 or 1
-    varies = curve.interpolated(likely[:, None])[:, 0]
-    spread = (curve.weights**2) @ (mass * varies * (1 - varies)) * rows / (likely * (1 - likely))
+        a, b = line.best
+        places = (logit(at.clip(SURE, 1 - SURE)) for at in (curve.values, x))
+        starts.append((chances(a + b * next(places))[0], chances(a + b * next(places))[0]))
     z = risks.stretched(risks.weights * (risks.y - risks.p))
-    low, high = limits_of_share(share, rows / np.maximum(spread, 1.0), z)
-    return low, high
+    ends = []
+    for start, there in starts:
+        share = there + np.interp(x, curve.at, curve.weights @ (events - mass * start))
+        ends.append(limits_of_share(share.clip(0, 1), _rows(curve, x, share, mass), z))
+    low, high = zip(*ends, strict=True)
+    return np.min(low, axis=0), np.max(high, axis=0)
+
+
+def _rows(curve: Lowess, x: Floats, share: Floats, mass: Floats) -> Floats:
+    """Return how many rows decide a share, at predictions x.
+
+    Rows whose outcomes vary more than the share implies, since they lie elsewhere, count as fewer.
+    """
+    squares = curve.weights**2
+    rows = 1.0 / np.maximum(squares @ mass, 1e-12)
+    likely = (np.interp(curve.at, x, share.clip(0, 1)) * rows + 2) / (rows + 4)  # never 0 or 1
+    varies = curve.interpolated(likely[:, None])[:, 0]
+    spread = squares @ (mass * varies * (1 - varies)) * rows / (likely * (1 - likely))
+    return np.asarray(1.0 / np.interp(x, curve.at, np.maximum(spread, 1.0) / rows))
 
 
 def _tallied(risks: Risks) -> tuple[Floats, Floats, Floats]:

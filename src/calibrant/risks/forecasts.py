@@ -39,12 +39,15 @@ class BrierParts:
     within : float
         What forecasts that differ within a bin add (Stephenson et al., 2008): their variance minus
         twice their covariance with the outcomes. 0 if each forecast is a bin of its own.
+    expected : float
+        Mean reliability of a calibrated model with these forecasts, bins and independent rows.
     """
 
     reliability: float
     resolution: float
     uncertainty: float
     within: float
+    expected: float
 
     @property
     def score(self) -> float:
@@ -83,6 +86,8 @@ class Verification(Tabular):
         The Brier score in parts.
     bins : int
         Number of bins of the parts: 0 if each different forecast is one.
+    reference : tuple of float
+        Brier score and, of more than two outcomes, RPS of climatology.
     settings : mapping
         What it was made with.
     """
@@ -96,6 +101,7 @@ class Verification(Tabular):
     rps_skill: Measured | None
     parts: BrierParts
     bins: int
+    reference: tuple[float, ...]
     settings: Mapping[str, Any]
 
     def lines(self) -> Lines:
@@ -111,9 +117,11 @@ class Verification(Tabular):
             yield "forecasts", name, number(float(self.climatology[k])), ""
         of = "event alone" if len(self.classes) == 2 else "sum over classes"
         yield "skill", f"Brier score ({of})", number(self.brier), ""
+        yield "skill", "Brier score of climatology", number(self.reference[0]), ""
         yield "skill", "Brier skill score", *_cells(self.brier_skill)
         if self.rps is not None and self.rps_skill is not None:
             yield "skill", "RPS (sum over thresholds, not divided)", number(self.rps), ""
+            yield "skill", "RPS of climatology", number(self.reference[1]), ""
             yield "skill", "RPS skill score", *_cells(self.rps_skill)
         parts = self.parts
         yield "Brier score in parts", "reliability (less is better)", f"{parts.reliability:.4f}", ""
@@ -132,7 +140,9 @@ class Verification(Tabular):
         if self.rps_skill is not None:
             order = ", ".join(self.classes[:4]) + ", …" * (len(self.classes) > 4)
             found += [f"{self._skill('RPS', self.rps_skill)[:-1]}, for the order {order}."]
-        return found
+        reliability, expected = f"{self.parts.reliability:.4f}", f"{self.parts.expected:.4f}"
+        told = f"Reliability {reliability}; a calibrated model would show about {expected}."
+        return [*found, f"{told} Only skill scores have intervals."]
 
     def _skill(self, title: str, skill: Measured) -> str:
         value, (low, high) = skill
@@ -168,6 +178,7 @@ class Verification(Tabular):
             "brier": self.brier,
             "rps": self.rps,
             **measured,
+            "reference": list(self.reference),
             "parts": asdict(self.parts),
             "bins": self.bins,
             "sentences": self.sentences,
@@ -257,6 +268,7 @@ def verification(
         *skills,
         parts=BrierParts(*(sum(column) for column in zip(*parts, strict=True))),
         bins=cut,
+        reference=_of_climatology(reference, occurred, weights),
         settings={"level": level, "bins": cut, "climatology": reference.tolist()},
     )
 
@@ -329,6 +341,15 @@ def _climatology(given: Any, m: int, rates: Floats) -> Floats:
     return np.asarray(found / found.sum())
 
 
+def _of_climatology(law: Floats, occurred: Floats, weights: Floats) -> tuple[float, ...]:
+    """Return the Brier score of climatology; and, of more than two outcomes, its RPS."""
+    off = law - occurred
+    if law.size == 2:
+        return (float(weights @ off[:, 1] ** 2),)
+    upto = np.cumsum(off, axis=1)[:, :-1]
+    return tuple(float(weights @ (each**2).sum(axis=1)) for each in (off, upto))
+
+
 def _bins(probs: Floats, bins: int | None) -> int:
     """Return the number of bins; 0 if each different forecast is one."""
     if bins is not None:
@@ -337,8 +358,8 @@ def _bins(probs: Floats, bins: int | None) -> int:
     return 0 if different <= FEW else BINS
 
 
-def _parts(p: Floats, y: Floats, weights: Floats, bins: int) -> tuple[float, float, float, float]:
-    """Return reliability, resolution, uncertainty and what is within bins, of one event."""
+def _parts(p: Floats, y: Floats, weights: Floats, bins: int) -> tuple[float, ...]:
+    """Return the parts of the Brier score of one event, in the order of `BrierParts`."""
     named = np.minimum((p * bins).astype(np.int64), bins - 1) if bins else p
     places = np.unique(named, return_inverse=True)[1]
     mass = np.bincount(places, weights)
@@ -347,4 +368,6 @@ def _parts(p: Floats, y: Floats, weights: Floats, bins: int) -> tuple[float, flo
     aside, off = p - forecast[places], y - rate[places]
     within = float(weights @ (aside**2 - 2 * aside * off))
     reliability = float(mass @ (forecast - rate) ** 2)
-    return reliability, float(mass @ (rate - climate) ** 2), climate * (1 - climate), within
+    resolution, uncertainty = float(mass @ (rate - climate) ** 2), climate * (1 - climate)
+    expected = float((weights**2 * p * (1 - p) / mass[places]).sum())
+    return reliability, resolution, uncertainty, within, expected

@@ -51,7 +51,7 @@ class NetBenefit(NamedTuple):
         gaps = "" if self.shown[first : last + 1].all() else ", not all of them"
         return (
             "the net benefit is above that of treating all and of treating none"
-            f" {span}{gaps}, each by itself"
+            f" {span}{gaps} (intervals of both differences are above 0, each by itself)"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -164,6 +164,8 @@ def _tell(diagram: "Diagram", table: bool) -> None:
             say("Gap: accuracy minus confidence.")
             header, rows = header[:-1], [row[:-1] for row in rows]
         print_table("Numbers", header, rows)
+        if diagram.note:
+            say(diagram.note)
 
 
 def _check_options(kind: PlotKind, given: dict[str, Any]) -> None:

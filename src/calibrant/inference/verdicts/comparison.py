@@ -29,7 +29,7 @@ from calibrant.scores import all_scores
 from calibrant.sizes import CrossFit, size_of
 from calibrant.sizes import compare as further
 from calibrant.statistics.statistic import AnyStatistic
-from calibrant.words import ALPHA, BIAS, capital, decimal, pvalue, score_name
+from calibrant.words import ALPHA, BIAS, capital, decimal, listed, many, pvalue, score_name
 
 
 @final
@@ -149,12 +149,15 @@ class Comparison(tables.Tabular):
         Of every two models, for each lens.
     settings : mapping
         What it was made with.
+    unmatched : mapping of str to int
+        How many rows of each model were left out, since other models have none of that ``id``.
     """
 
     evaluations: Mapping[str, Evaluation]
     scores: Mapping[str, Mapping[str, float]]
     differences: tuple[Difference, ...]
     settings: Settings
+    unmatched: Mapping[str, int]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers."""
@@ -199,7 +202,12 @@ class Comparison(tables.Tabular):
         return f"<comparison of {len(self.evaluations)} models>"
 
     def __str__(self) -> str:
-        return "\n".join(difference.sentence for difference in self.differences)
+        sentences = [difference.sentence for difference in self.differences]
+        counts = {name: count for name, count in self.unmatched.items() if count}
+        if counts:
+            rows = listed([f"{many(count, 'row')} of {name}" for name, count in counts.items()])
+            sentences.append(tables.visible(f"Left out {rows} that other models lack."))
+        return "\n".join(sentences)
 
 
 @takes_models
@@ -265,7 +273,8 @@ def compare(
     verdicts = {name: evaluation.verdicts for name, evaluation in evaluations.items()}
     scores = dict(zip(models, map(all_scores, models.values()), strict=True))
     made_with = plan.settings(**evaluations[name].settings, paired=paired)
-    return Comparison(evaluations, scores, differences(fits, verdicts, paired=paired), made_with)
+    compared = differences(fits, verdicts, paired=paired)
+    return Comparison(evaluations, scores, compared, made_with, _unmatched(models))
 
 
 def _refit(problems: Sequence[Problem], alike: Sequence[CrossFit]) -> list[CrossFit]:
@@ -274,11 +283,17 @@ def _refit(problems: Sequence[Problem], alike: Sequence[CrossFit]) -> list[Cross
     return [cross_fit(problem, problem.lens, like) for problem, like in pairs]
 
 
+def _unmatched(models: Mapping[str, Predictions]) -> dict[str, int]:
+    """Return how many rows of each model a join has left out."""
+    return {name: getattr(data.reading, "unmatched", 0) for name, data in models.items()}
+
+
 def _check_models(models: Any) -> None:
     """Refuse what is not at least two models of the same classes."""
     if not isinstance(models, Mapping):
         raise TypeError(
-            f"`models` must be a dict of names and Predictions; found {type(models).__name__}."
+            f"`models` must be a dict of names and Predictions; found {type(models).__name__}. If a"
+            " column of a data frame names the models, say which: `model=…`."
         )
     for data in models.values():
         check_data(data)
@@ -301,7 +316,8 @@ def _check_pairs(models: Mapping[str, Predictions]) -> None:
         if where:
             raise ValueError(
                 f"`models` must have the same labels row by row; {first!r} and {name!r} differ"
-                f" ({where}). Use `paired=False` if they have different rows."
+                f" ({where}). Data frames and files are joined, in any order, by the column that"
+                " names rows: `id=…`. Use `paired=False` if they have different rows."
             )
         for what in ("weights", "clusters"):
             if not np.array_equal(getattr(a, what), getattr(b, what)):
@@ -314,7 +330,7 @@ def _first_difference(a: Predictions, b: Predictions) -> str:
     if a.of_confidences and b.of_confidences:
         return ""  # the same cases, of which each model has its own right
     differ = np.flatnonzero(a.labels != b.labels)
-    return f"first at row {differ[0]}" if differ.size else ""
+    return f"first at row {differ[0]:,}, counted from 0" if differ.size else ""
 
 
 def differences(

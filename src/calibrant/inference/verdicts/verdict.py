@@ -133,15 +133,20 @@ class Verdict:
         """The answer, in a few words."""
         if not self.rejected:
             return self._not_rejected()
-        subject, high, low = words.capital(self.subject) + " are", "too high", "too low"
-        if self.lens == TopLabel() or self.subject == CONFIDENCES:
-            subject, high, low = "The model is", "overconfident", "underconfident"
+        subject, high, low = self._spoken
         if self.direction == "both":
             return f"{subject} {high} in some places and {low} in others"
         if self.direction is not None:
             way = high if self.direction == "high" else low
             return f"{subject} {way}, by {self._bias_text()} on average"
         return f"{words.capital(self.subject)} are miscalibrated"
+
+    @property
+    def _spoken(self) -> tuple[str, str, str]:
+        """What is judged, and the words for what is too high and too low."""
+        if self.lens == TopLabel() or self.subject == CONFIDENCES:
+            return "The model is", "overconfident", "underconfident"
+        return f"{words.capital(self.subject)} are", "too high", "too low"
 
     def _not_rejected(self) -> str:
         """Say what is known if the tests do not reject."""
@@ -169,7 +174,8 @@ class Verdict:
         needed = words.too_few()
         if not self.clusters_tell:
             needed = words.few_clusters(self.clusters_worth or 0.0, self.n_clusters or 0)
-        facts = f"{p if self.decided else needed}; {self._size_text()}{self._power_text()}"
+        size = f"{self._size_text()}{self._mean_text()}{self._power_text()}"
+        facts = f"{p if self.decided else needed}; {size}"
         if self.impossible is not None:
             facts = f"{self.impossible.sentence}, which alone refutes calibration; {facts}"
         return facts + (f". Yet {BALANCED}" if self.balanced else "")
@@ -211,6 +217,16 @@ class Verdict:
             return f"how far off they are is not shown ({about}, root mean square)"
         sure = words.percent((1 + LEVEL) / 2)
         return f"off by at least {words.points(low)} (root mean square, {sure} sure); {about}"
+
+    def _mean_text(self) -> str:
+        """Say what the mean of all rows shows, where the answer itself does not."""
+        if not self.rejected or self.direction in ("high", "low") or self.bias_interval is None:
+            return ""
+        low, high = self.bias_interval
+        if low <= 0 <= high:
+            ends = " to ".join(words.signed(100 * end, 1) for end in (low, high))
+            return f"; not shown to be off on average (bias {ends} points)"
+        return f"; on average {self._spoken[1 if low > 0 else 2]} by {self._bias_text()}"
 
     def _power_text(self) -> str:
         """Say what would have been seen."""
