@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import arrays, draws, norms
 from calibrant.engine.arrays import Floats, Ints, Keys, Order, Replicates, Rows, Source, Span, zeros
-from calibrant.engine.draws import FEW, draw_row, number, row_key, uniform
+from calibrant.engine.draws import FEW, add_draws, draw_row, number, row_key, uniform
 from calibrant.engine.kernel import (
     SPAN,
     code,
@@ -215,15 +215,11 @@ def add_counts(
 
 @kernel(Rows, Order, Source, u8["size"], draws.ROOM, i8["cells"], out(f8["_ m size"]))
 def _add_counts(rows, order, source, keys, room, places, out):
-    cuts, u, labels = room
     for c in range(places.shape[0]):
         table = out[places[c]]
         for s in range(order.starts[c], order.starts[c + 1]):
             i = np.int64(order.rows[s])
-            draw_row(source, i, keys, cuts, u, labels)
-            w = rows.weights[i * rows.step]
-            for t in range(labels.shape[0]):
-                table[labels[t], t] += w
+            add_draws(source, i, rows.weights[i * rows.step], keys, room, table)
 
 
 def count_outcomes(rows: Rows, span: Span, outcomes: NDArray[Any], table: Floats) -> None:
