@@ -181,8 +181,8 @@ def end_of_span(source, i, j):
 def add_draws(source, i, w, replicates, room, table):
     """Add weight w to the outcome that row i draws in every replicate: table (outcomes, size).
 
-    Classes beside each other that are one outcome are one span of u. Where there are few spans,
-    those who fall inside are counted span by span, and what is left are draws of the last outcome.
+    Draws of the last outcome are what is left, and are not added. Classes beside each other that
+    are one outcome are one span of u. Where there are few, those inside are counted span by span.
     """
     cuts, u, labels = room
     last = np.int64(table.shape[0] - 1)
@@ -193,14 +193,13 @@ def add_draws(source, i, w, replicates, room, table):
     if n_spans > SPANS:
         draw_row(source, i, replicates, cuts, u, labels)
         for t in range(labels.shape[0]):
-            table[labels[t], t] += w
+            if labels[t] < last:
+                table[labels[t], t] += w
         return
     thresholds(source.probs, i, cuts)
     row = row_key(source.key, number(source.numbers, source.first, i))
-    rest = table[last]
     for t in range(replicates.shape[0]):
         u[t] = uniform(row, replicates[t])
-        rest[t] += w
     j = 0
     while j < source.probs.shape[1]:
         low, outcome = cuts[j - 1] if j > 0 else np.int64(0), seen_as(source, i, j)
@@ -208,9 +207,18 @@ def add_draws(source, i, w, replicates, room, table):
         if outcome != last:
             high, drawn = cuts[j - 1], table[outcome]
             for t in range(replicates.shape[0]):
-                inside = w if (u[t] >= low) & (u[t] < high) else 0.0
-                drawn[t] += inside
-                rest[t] -= inside
+                drawn[t] += w if (u[t] >= low) & (u[t] < high) else 0.0
+
+
+@helper
+def add_left(sign, whole, table):
+    """Add a weight to the last outcome, and `sign` times those of the others, in any replicate."""
+    rest = table[table.shape[0] - 1]
+    for t in range(rest.shape[0]):
+        rest[t] += whole
+    for j in range(table.shape[0] - 1):
+        for t in range(rest.shape[0]):
+            rest[t] += sign * table[j, t]
 
 
 def checked(source: Source, m: int | None = None) -> Source:

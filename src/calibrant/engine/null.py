@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import arrays, draws, norms
 from calibrant.engine.arrays import Floats, Ints, Keys, Order, Replicates, Rows, Source, Span, zeros
-from calibrant.engine.draws import FEW, add_draws, draw_row, number, row_key, uniform
+from calibrant.engine.draws import FEW, add_draws, add_left, draw_row, number, row_key, uniform
 from calibrant.engine.kernel import (
     SPAN,
     code,
@@ -216,10 +216,14 @@ def add_counts(
 @kernel(Rows, Order, Source, u8["size"], draws.ROOM, i8["cells"], out(f8["_ m size"]))
 def _add_counts(rows, order, source, keys, room, places, out):
     for c in range(places.shape[0]):
-        table = out[places[c]]
+        table, whole = out[places[c]], 0.0
+        add_left(1.0, 0.0, table)
         for s in range(order.starts[c], order.starts[c + 1]):
             i = np.int64(order.rows[s])
-            add_draws(source, i, rows.weights[i * rows.step], keys, room, table)
+            w = rows.weights[i * rows.step]
+            add_draws(source, i, w, keys, room, table)
+            whole += w
+        add_left(-1.0, whole, table)
 
 
 def count_outcomes(rows: Rows, span: Span, outcomes: NDArray[Any], table: Floats) -> None:

@@ -191,7 +191,9 @@ class Pages:
         found = self.session.ask(reliability_diagram, state, progress)
         header, lines = found.lines()
         links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
-        return self._part("bins", header=header, lines=_linked(lines, links) or lines, links=links)
+        at = list(header).index("bin") if "bin" in header else 0
+        lines = _linked(lines, links, at) or lines
+        return self._part("bins", header=header, lines=lines, links=links)
 
     def _rows(self, state: State, progress: Progress | None) -> str:
         found = self.session.ask(reliability_diagram, state, progress)

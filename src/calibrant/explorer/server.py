@@ -14,6 +14,7 @@ from contextlib import suppress
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from secrets import compare_digest, token_urlsafe
 from socket import MSG_PEEK
@@ -30,7 +31,7 @@ from calibrant.inference.replicates.problem import Progress
 from calibrant.reporting import report
 
 LOCAL = "127.0.0.1"
-AT_ONCE = 4  # requests that compute at the same time; others wait
+AT_ONCE = 4  # threads that compute, so that memory which one frees is used again; others wait
 PATIENCE, PAUSE = 0.7, 0.4  # seconds before the first word of progress, and between two
 LARGEST_IMAGE = 20_000_000  # bytes
 MOST_CSV = 100_000  # rows
@@ -57,7 +58,7 @@ class Explorer:
         self.session, self.pages = session, Pages(session, title)
         self.images = None if images is None else Path(os.path.realpath(images))
         self.token = token_urlsafe(24)
-        self.slots = threading.BoundedSemaphore(AT_ONCE)
+        self.workers = ThreadPool(AT_ONCE)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
         self.server = _listen(host, port, handler)
         self.host, self.first = host, first
@@ -85,6 +86,7 @@ class Explorer:
         """Stop serving."""
         self.server.shutdown()
         self.server.server_close()
+        self.workers.terminate()
 
     def _repr_html_(self) -> str:
         size = "width: 100%; height: 780px; border: 0"
@@ -166,17 +168,19 @@ class Handler(BaseHTTPRequestHandler):
             self._send("There is no such page.", HTTPStatus.NOT_FOUND)
             return
         state = here.session.tidy(State.of(given))
-        with here.slots:
-            self._go_on()
-            if page in FILES:
-                body = FILES[page](here.session, state)
-            elif page:
-                progress = self._progress() if "live" in given else None
-                body = here.pages.panel(page.removeprefix("panel/"), state, progress)
-            else:
-                body = here.pages.whole(state, complete="complete" in given)
+        body = here.workers.apply(self._computed, (page, state, given))
         name = f"calibrant-{page}" if page in FILES else ""
         self._send(body, kind=TYPES.get(Path(page).suffix, "text/html"), name=name)
+
+    def _computed(self, page: str, state: State, given: dict[str, str]) -> str | bytes:
+        """Return the page, panel or file, if somebody waits for it."""
+        self._go_on()
+        here, progress = self.explorer, self._progress() if "live" in given else None
+        if page in FILES:
+            return FILES[page](here.session, state)
+        if page:
+            return here.pages.panel(page.removeprefix("panel/"), state, progress)
+        return here.pages.whole(state, complete="complete" in given)
 
     def _progress(self) -> Progress:
         """Return what work reports to: the answer begins with how much of it is done."""
