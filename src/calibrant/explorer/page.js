@@ -179,10 +179,7 @@ addEventListener("popstate", () => go(location.search || "?"));
 
 // Marks can be reached by keys; dragging across a picture of two outcomes selects rows.
 function prepare(place) {
-  for (const title of place.querySelectorAll("svg title")) {
-    title.parentNode.dataset.note = title.textContent;
-    title.remove();
-  }
+  takeNotes(place);
   place.querySelectorAll("[data-turn]").forEach(turnable);
   const svg = place.querySelector("#marks:not([data-size='4']) > svg");
   if (!svg) return;

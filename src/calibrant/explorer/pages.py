@@ -201,8 +201,11 @@ class Pages:
         first = state.page * PAGE_ROWS
         header, lines = row_table(self.session, state, rows[first : first + PAGE_ROWS])
         columns = min(MOST_COLUMNS, len(self.session.model(state).columns))
-        names, bins = found.lines()
-        of_bin = dict(zip(_marks(found), (f"{names[0]} {line[0]}" for line in bins), strict=False))
+        two, (names, bins) = len(found.classes) == 2, found.lines()
+        of_bin = {
+            mark: f" ({names[0]} {line[0]})" if two else ""
+            for mark, line in zip(_marks(found), bins, strict=False)
+        }
         return self._part(
             "rows",
             state=state,
@@ -212,7 +215,7 @@ class Pages:
             n=len(rows),
             first=first,
             bin=of_bin.get(state.bin),
-            ranged=len(found.classes) == 2,
+            ranged=two,
         )
 
     def _classes(self, state: State, progress: Progress | None) -> str:

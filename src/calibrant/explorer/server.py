@@ -58,9 +58,9 @@ class Explorer:
         self.session, self.pages = session, Pages(session, title)
         self.images = None if images is None else Path(os.path.realpath(images))
         self.token = token_urlsafe(24)
-        self.workers = ThreadPool(AT_ONCE)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
         self.server = _listen(host, port, handler)
+        self.workers = ThreadPool(AT_ONCE)
         self.host, self.first = host, first
 
     @property
