@@ -624,7 +624,7 @@ def test_rows_of_a_period_or_a_quartile_are_reproduced(tmp_path, by):
     pl.read_csv(file).with_columns(pl.Series("day", times)).write_csv(file)
     session = Session({"ward": cal.load(file, keep=[by])}, [file], 99)
     grouped = session.grouped(State(by=by))
-    for group in grouped.values:
+    for group in grouped.names:
         inside = grouped.inside(group)
         program = code.python(session, State(by=by, group=group))
         assert len(program) < 1000

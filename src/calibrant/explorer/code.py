@@ -123,12 +123,12 @@ def _group(session: Session, state: State) -> str:
     if not state.group:
         return ""
     column = session.model(state).columns[state.by].astype(str)
-    grouped, named = session.grouped(state), f"data.columns[{state.by!r}]"
-    inside, values = grouped.inside(state.group), grouped.values[state.group]
+    inside, named = session.grouped(state).inside(state.group), f"data.columns[{state.by!r}]"
+    values = np.unique(column[inside]).tolist()
     if len(values) == 1:
         return f"({named}.astype(str) == {values[0]!r})"
     span = _range(named, column, inside) if len(values) > FEW else ""
-    return span or f"np.isin({named}.astype(str), {list(values)!r})"
+    return span or f"np.isin({named}.astype(str), {values!r})"
 
 
 def _range(named: str, column: Any, inside: Any) -> str:

@@ -43,7 +43,8 @@ LONG = 24  # letters of a text that may take several lines
 MOST_COLUMNS = 8  # of a file, beside each row
 MOST_LENSES = 1000  # classes that are offered one by one
 PANELS = "controls", "diagram", "verdict", "below"
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+IMAGES = {".png": "image/png", ".gif": "image/gif", ".webp": "image/webp"}
+IMAGES |= dict.fromkeys((".jpg", ".jpeg"), "image/jpeg")
 STATISTICS = {
     "": "ECE",
     "mce": "largest gap (MCE)",
@@ -122,7 +123,7 @@ class Pages:
             data=data,
             lenses=self._lenses(state),
             statistics=_offered(statistics, state.statistic),
-            groups=session.grouped(state).values if grouped else {},
+            groups=session.grouped(state).names if grouped else [],
             region=self.session.conditions(state, progress),
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
@@ -294,7 +295,7 @@ def _row(state: State, header: Sequence[str], line: Sequence[Any], fixed: int) -
     number, *rest = line
     found = [f"{number:,}", *(f"{x:.4f}" if isinstance(x, float) else x for x in rest)]
     for i, text in enumerate(found):
-        if i >= fixed and text.lower().endswith(IMAGES):
+        if i >= fixed and text.lower().endswith(tuple(IMAGES)):
             where = urlencode({"model": state.model, "row": number, "column": header[i]})
             found[i] = picture.format(tables.visible(text), where)
         elif len(text) > LONG:

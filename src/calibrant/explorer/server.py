@@ -35,8 +35,7 @@ AT_ONCE = 4  # threads that compute, so that memory which one frees is used agai
 PATIENCE, PAUSE = 0.7, 0.4  # seconds before the first word of progress, and between two
 LARGEST_IMAGE = 20_000_000  # bytes
 MOST_CSV = 100_000  # rows
-TYPES = {".csv": "text/csv", ".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif"}
-TYPES |= {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+TYPES = IMAGES | {".csv": "text/csv", ".svg": "image/svg+xml"}
 
 
 @final

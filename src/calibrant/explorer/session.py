@@ -75,15 +75,14 @@ class Answers:
 
 
 class Grouped(NamedTuple):
-    """Groups of rows by a column: its texts, and those of each group."""
+    """Groups of rows by a column: their names, and the place of the group of each row (n,)."""
 
-    texts: Texts
-    values: dict[str, tuple[str, ...]]
+    names: list[str]
+    of_row: NDArray[np.int32]
 
     def inside(self, group: str) -> NDArray[np.bool_]:
         """Return which rows are in a group."""
-        values = self.values[one_of("group", group, self.values)]
-        return np.asarray(np.isin(self.texts.names, values)[self.texts.places])
+        return np.asarray(self.of_row == self.names.index(one_of("group", group, self.names)))
 
 
 @final
@@ -186,7 +185,7 @@ class Session:
         """Return the columns that make a few groups of rows each."""
         columns = {} if state.lesson else self.model(state).columns
         names = [name for name, values in columns.items() if _named(values)]
-        sizes = {name: len(self.grouped(replace(state, by=name)).values) for name in names}
+        sizes = {name: len(self.grouped(replace(state, by=name)).names) for name in names}
         return [name for name, size in sizes.items() if 1 < size <= MOST_GROUPS]
 
     def grouped(self, state: State) -> Grouped:
@@ -196,8 +195,10 @@ class Session:
 
         def gather() -> Grouped:
             texts = Texts.of(column, values, data.n)
-            groups = gathered(texts.counts, LEAST, column)
-            return Grouped(texts, {name: shared for name, shared, _ in groups})
+            groups = list(gathered(texts.counts, LEAST, column))
+            places = {value: i for i, (_, shared, _) in enumerate(groups) for value in shared}
+            of_value = np.array([places[value] for value in texts.names.tolist()], np.int32)
+            return Grouped([name for name, *_ in groups], of_value[texts.places])
 
         return self._answers.get(("grouped", state.model, column), gather)
 
