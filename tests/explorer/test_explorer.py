@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 from html import escape, unescape
 from http.client import HTTPConnection
 from time import sleep
@@ -639,6 +640,17 @@ def test_selected_rows_are_kept_for_the_latest_questions(ward):
     for i in range(3 * MOST_SELECTIONS):
         assert session.data(State(region=f"1 > 0.{i:02d}")).n > 0
     assert len(session._selections._found) == MOST_SELECTIONS
+
+
+def test_what_does_not_change_an_answer_is_not_asked_again(ward, models):
+    """The verdict does not depend on bins, nor on a column by which nobody has chosen a group."""
+    session = ward.session
+    known = session.ask(cal.evaluate, State(lens="top"))
+    for state in (State(bins=7), State(by="shift"), State(statistic="cox", tab="rows", low=0.3)):
+        assert session.ask(cal.evaluate, replace(state, lens="top")) is known
+    assert session.ask(cal.evaluate, State(lens="top", by="shift", group="day")) is not known
+    together = models.session.ask(cal.reliability_diagram, State(lens="top", other="sure"))
+    assert models.session.ask(cal.reliability_diagram, State(lens="top")) is not together
 
 
 def test_a_model_is_not_compared_with_itself(models):

@@ -263,8 +263,7 @@ class Session:
         models = self.pair(state, progress) if together else {}
         data: Any = models if len(models) > 1 else self.data(state, progress)
         settings = self.settings(verb, state)
-        seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
-        question = verb.__name__, seen, repr(settings)
+        question = verb.__name__, state.source, tuple(models), repr(settings)
         return self._answers.get(
             question, lambda: verb(data, **settings, **self.draws, progress=progress)
         )

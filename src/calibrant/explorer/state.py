@@ -80,7 +80,8 @@ class State:
     @property
     def source(self) -> "State":
         """What says which rows are looked at, and nothing else."""
-        names = ("model", "region", "by", "group", "found", "repair", "lesson", "beta0", "beta1")
+        names = ["model", "region", "group", "found", "repair", "lesson", "beta0", "beta1"]
+        names += ["by"] * bool(self.group)
         return State(**{name: getattr(self, name) for name in names})
 
     def query(self, **changes: Any) -> str:
