@@ -227,6 +227,30 @@ def test_a_server_that_has_ended_is_said(browser):
     complaints(browser)
 
 
+def test_two_tabs_at_once(browser, page):
+    """Neither ends the work of the other, nor shows its answers."""
+    opened(browser, page)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    try:
+        browser.get(page.address + "?by=shift&group=night&tab=where")
+        second = browser.current_window_handle
+        browser.switch_to.window(first)
+        Select(browser.find_element(By.NAME, "lens")).select_by_visible_text("predicted class")
+        settled(browser)
+        assert until(lambda: "The predicted class" in shown(browser, "#diagram"))
+        browser.switch_to.window(second)
+        settled(browser)
+        assert "shift = night" in shown(browser, "#diagram")
+        assert "P(1)" in shown(browser, "#diagram h2")
+        assert shown(browser, "#trouble") == ""
+        browser.close()
+    finally:
+        browser.switch_to.window(first)
+    assert shown(browser, "#trouble") == ""
+    assert not complaints(browser)
+
+
 def test_a_notebook_shows_the_page_in_a_cell(browser, page, tmp_path):
     """Notebooks are at localhost, which is another site than 127.0.0.1."""
     (tmp_path / "notebook.html").write_text(f"<!DOCTYPE html><body>{page._repr_html_()}")

@@ -85,7 +85,7 @@ class Explorer:
         """Stop serving."""
         self.server.shutdown()
         self.server.server_close()
-        self.workers.terminate()
+        self.workers.close()
 
     def _repr_html_(self) -> str:
         size = "width: 100%; height: 780px; border: 0"
