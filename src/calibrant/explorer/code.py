@@ -25,26 +25,30 @@ def python(session: Session, state: State) -> str:
     It begins with the file that was opened; where data came from memory, with ``data``.
     """
     lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
-    lines.append(_reading(session, state, "data"))
-    names = _names(state)
+    models = zip(("data", "other"), _models(session, state), strict=False)
+    lines += [_reading(session, state, *each) for each in models]
     if state.repair:
         lines += [
             f"method = cal.recalibration.{WHOLE[state.repair].__name__}()",
             f"repaired = cal.recalibrate(data, [method], rng={session.draws['rng']})",
             "after = repaired.predictions(repaired.rows[1].name)",
         ]
-    elif state.other:
-        lines.append(_reading(session, replace(state, model=state.other), "other"))
-    masks = [mask(session, state) for mask in (_group, _region)]
-    for rows in (" & ".join(filter(None, masks)), _found(session, state)):
-        if rows:
-            lines += [f"rows = {rows}", *(f"{name} = {name}.restrict(rows)" for name in names)]
+    variables, masks = _variables(state), [mask(session, state) for mask in (_group, _region)]
+    for rows in filter(None, (" & ".join(filter(None, masks)), _found(session, state))):
+        lines += [f"rows = {rows}", *(f"{each} = {each}.restrict(rows)" for each in variables)]
     return "\n".join([*lines, *_answers(session, state)])
 
 
-def _names(state: State) -> list[str]:
-    """Return the variables that hold the models which are drawn: the last one is looked at."""
-    return ["data", "after"] if state.repair else ["data", "other"] if state.other else ["data"]
+def _models(session: Session, state: State) -> list[str]:
+    """Return the names of the models that are read: the shown one, and the one beside it."""
+    other = state.other if not state.repair else ""
+    return list(filter(None, (state.model or session.first, other)))
+
+
+def _variables(state: State) -> list[str]:
+    """Return what holds the models that are drawn."""
+    second = "after" if state.repair else "other" if state.other else ""
+    return list(filter(None, ("data", second)))
 
 
 def _call(session: Session, state: State, verb: Callable[..., Any], of: str) -> str:
@@ -74,18 +78,19 @@ def _found(session: Session, state: State) -> str:
 
 def _answers(session: Session, state: State) -> list[str]:
     """Return the lines that draw and judge."""
-    models = zip(session.pair(state), _names(state), strict=True)
-    together = f"{{{', '.join(f'{name!r}: {held}' for name, held in models)}}}"
-    alone = _looked_at(state)
-    paired = len(_names(state)) > 1 and session.two(state)
-    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, name) for name in _names(state)]
-    if state.other and not state.repair:
+    variables, alone = _variables(state), _looked_at(state)
+    names = map(repr, session.pair(state))
+    pairs = (": ".join(pair) for pair in zip(names, variables, strict=True))
+    together = f"{{{', '.join(pairs)}}}"
+    paired = len(variables) > 1 and session.two(state)
+    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, name) for name in variables]
+    if "other" in variables:
         asked = [(compare, together)]
     if session.statistic(state):
         asked.append((calibration_test, "data"))
     drawn = _call(session, state, reliability_diagram, together if paired else alone)
-    first = [f"diagram = {drawn}", "print(diagram.sentence)"]
-    return [*first, *(f"print({_call(session, state, *each)})" for each in asked)]
+    judged = [f"print({_call(session, state, *each)})" for each in asked]
+    return [f"diagram = {drawn}", "print(diagram.sentence)", *judged]
 
 
 def below(session: Session, state: State) -> str:
@@ -99,16 +104,15 @@ def below(session: Session, state: State) -> str:
     return "\n".join(lines)
 
 
-def _reading(session: Session, state: State, variable: str) -> str:
+def _reading(session: Session, state: State, variable: str, name: str) -> str:
     """Return the line that reads a model."""
     if state.lesson:
         return lessons.program(state)
     if not session.files and not session.demo:
         return f"# {variable}: the Predictions that were handed to cal.explore"
-    name = state.model or session.first
     if session.demo:
         return f"{variable} = cal.datasets.cifar10({name!r})"
-    keep = list(session.model(state).columns)
+    keep = list(session.models[name].columns)
     reading = session.reading | ({"keep": keep} if keep else {})
     options = _keywords(reading)
     file, alone = _file(session, name)
@@ -167,20 +171,30 @@ def _file(session: Session, name: str) -> tuple[str, bool]:
 
 def command(session: Session, state: State) -> str:
     """Return the commands that print the verdict of a state and draw it, or why there are none."""
+    why = _why_none(session, state)
+    if why:
+        return f"# {why}"
+    files = [_file(session, name)[0] for name in _models(session, state)]
+    commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
+    return "\n".join([*_before(session, state), *commands])
+
+
+def _why_none(session: Session, state: State) -> str:
+    """Say why there is no command; "" if there is."""
     if state.lesson or not (session.files or session.demo):
-        return "# the data are Python's: write them to a file first"
-    names = [state.model or session.first, *[state.other] * bool(state.other and not state.repair)]
-    files = [_file(session, name)[0] for name in names]
-    alone = _file(session, names[0])[1]
-    if not alone and (state.other or "model" not in session.reading):
-        return "# models of one file: the program above chooses and compares them"
-    lines = []
-    if state.group or state.found or state.repair or (state.region and state.other):
-        lines.append("# of all rows as they are; what narrows or recalibrates them is Python's")
-    if session.demo:
-        lines += [f"calibrant datasets {name} -o {name}.parquet" for name in names]
-    commands = _commands(session, state, files)
-    return "\n".join([*lines, *(" ".join(map(quote, words)) for words in commands)])
+        return "the data are Python's: write them to a file first"
+    names = _models(session, state)
+    if _file(session, names[0])[1] or ("model" in session.reading and len(names) == 1):
+        return ""
+    return "models of one file: the program above chooses and compares them"
+
+
+def _before(session: Session, state: State) -> list[str]:
+    """Return the lines before the commands: what they leave out, and what writes their files."""
+    lines = ["# of all rows as they are; what narrows or recalibrates them is Python's"]
+    lines *= any((state.group, state.found, state.repair, state.region and state.other))
+    networks = _models(session, state) if session.demo else []
+    return lines + [f"calibrant datasets {name} -o {name}.parquet" for name in networks]
 
 
 def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:
