@@ -9,6 +9,7 @@ from strategies import problems
 from calibrant import Predictions, engine
 from calibrant.checks.parameters import make_key
 from calibrant.engine.arrays import Replicates, Source
+from calibrant.engine.draws import SPANS
 
 KEY = make_key(3)
 REPLICATES = Replicates(2, 9)
@@ -127,6 +128,22 @@ def test_counts_are_those_of_labels(data, n_cells, draw):
     for span in ((0, n_cells), (n_cells - 1, n_cells)):
         found = engine.null.cell_counts(seen.rows, order, source, REPLICATES, span)
         np.testing.assert_array_equal(found, expected[:, slice(*span)])
+
+
+@pytest.mark.parametrize("spans", [1, SPANS, SPANS + 1, 20])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_of_few_and_many_spans_are_those_of_labels(spans, weighted):
+    """Spans are counted one by one; where they are many, labels are drawn."""
+    rng = np.random.default_rng(spans)
+    m, n = 2 * spans + 1, 40
+    weights = rng.random(n) if weighted else None
+    data = Predictions(rng.dirichlet(np.full(m, 0.3), n), np.zeros(n, int), weights=weights)
+    table = (np.arange(m) % 2 == 0)[None].astype(np.uint8)  # the last outcome, and between it
+    seen = Predictions(np.full((n, 2), 0.5), np.zeros(n, int), weights=weights)
+    cells = np.arange(n, dtype=np.int32) % 3
+    source, order = Source(data.probs, table, KEY, 0), engine.sums.sort_rows(cells, 3)
+    found = engine.null.cell_counts(seen.rows, order, source, REPLICATES, (0, 3))
+    np.testing.assert_array_equal(found, plain_counts(data, cells, 3, source, 2))
 
 
 @given(problems(), st.data())

@@ -6,8 +6,11 @@ import re
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
+from dataclasses import replace
 from html import escape, unescape
 from http.client import HTTPConnection
+from time import sleep
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -20,8 +23,14 @@ from models import EVIL, tempered
 
 import calibrant as cal
 from calibrant.explorer import code
-from calibrant.explorer.server import Explorer, OutdatedError, Tickets
-from calibrant.explorer.session import MOST_ANSWERS, MOST_SELECTIONS, Answers, Session
+from calibrant.explorer.pages import Pages
+from calibrant.explorer.server import AT_ONCE, Explorer
+from calibrant.explorer.session import (
+    MOST_ANSWERS,
+    MOST_SELECTIONS,
+    Answers,
+    Session,
+)
 from calibrant.explorer.state import State
 from calibrant.monitor.periods import over_time
 from calibrant.words import pvalue
@@ -74,10 +83,10 @@ def test_an_address_holds_the_whole_state(state):
     [
         ({"bins": "51"}, "bins must be between 0 and 50; found 51"),
         ({"bins": "many"}, "bins must be a number"),
-        ({"style": "pie"}, "style must be line or bars"),
+        ({"style": "pie"}, "style must be one of '', 'line', 'bars'; found 'pie'"),
         ({"low": "0.9", "high": "0.1"}, "low and high must be in order"),
-        ({"low": "nan"}, "low and high must be in order"),
-        ({"tab": "x"}, "tab must be one of bins"),
+        ({"low": "nan"}, "low must be between 0 and 1; found nan"),
+        ({"tab": "x"}, "tab must be one of 'bins'"),
         ({"lens": "x" * 3000}, "lens is too long"),
         ({"lens": "class:fish"}, "lens must be a class of the data"),
         ({"region": "dog is 1"}, "region must be conditions"),
@@ -391,34 +400,66 @@ def test_a_report_is_that_of_the_library(models, tmp_path):
     assert text(models, f"report.html?lens={groups}&region={region}") == path.read_text("utf-8")
 
 
-def test_outdated_work_ends():
-    tickets = Tickets()
-    old = tickets.progress("tab.1")
-    old(1, 2)
-    assert tickets.share("tab.1") == 0.5
-    tickets.progress("tab.2")
-    assert tickets.share("tab.2") == 0.0
-    with pytest.raises(OutdatedError):
-        old(2, 2)
-    beside = tickets.progress("other.1")
-    tickets.progress("tab.3")
-    beside(1, 4)  # another tab works on
-    assert tickets.share("other.1") == 0.25
-    assert tickets.progress("../etc.1") is None
-    assert tickets.progress("tab") is None
+@contextmanager
+def slow(monkeypatch, steps=200):
+    """Let verdicts take a while; yield how many steps of them were done."""
+    done = []
+
+    def work(_, __, progress):
+        for i in range(steps):
+            sleep(0.02)
+            if progress is not None:
+                progress(i, steps)
+            done.append(i)
+        return "the verdict"
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pages, "verdict", work)
+        yield done
 
 
-def test_an_outdated_question_is_told_so(models):
-    text(models, "panel/controls?ticket=a.5")
-    assert get(models, "panel/verdict?lens=class:7&ticket=a.9")[0] == 200
-    assert get(models, "panel/verdict?lens=class:8&ticket=a.3")[0] == 409
+def test_work_that_nobody_waits_for_ends(models, monkeypatch):
+    """A browser closes the connection when somebody asks something else, or closes the tab."""
+    address = urlsplit(models.address)
+    with slow(monkeypatch) as done:
+        connection = HTTPConnection(address.hostname, address.port, timeout=60)
+        connection.request("GET", address.path + "panel/verdict?live=1")
+        while len(done) < 3:
+            sleep(0.01)
+        connection.close()
+        sleep(0.3)
+        ended = len(done)
+        sleep(0.3)
+        assert len(done) == ended < 100
+    assert "No evidence" in text(models, "panel/verdict")
+
+
+def test_long_work_says_how_far_it_is(models, monkeypatch):
+    with slow(monkeypatch, 80):
+        *shares, verdict = text(models, "panel/verdict?live=1").split("\n")
+        assert verdict == text(models, "panel/verdict") == "the verdict"
+    found = [float(re.fullmatch(r'<progress .*value="(.*)"></progress>', one)[1]) for one in shares]
+    assert 1 <= len(found) <= 4
+    assert found == sorted(found)
+    assert 0 < found[-1] < 1
+
+
+def test_what_fails_later_is_a_sentence_in_its_place(models, monkeypatch):
+    def fail(_, __, progress):
+        sleep(0.8)
+        progress(1, 2)
+        raise MemoryError
+
+    monkeypatch.setattr(Pages, "verdict", fail)
+    *_, last = text(models, "panel/verdict?live=1").split("\n")
+    assert last == '<p class="trouble" role="alert">There is not enough memory for this.</p>'
 
 
 def test_many_who_ask_the_same_wait_for_one():
     answers, calls, begun = Answers(MOST_ANSWERS), [], threading.Barrier(8)
-    tickets = Tickets()
-    old = tickets.progress("tab.1")
-    tickets.progress("tab.2")
+
+    def left():
+        raise ConnectionAbortedError
 
     def work():
         calls.append(1)
@@ -428,8 +469,8 @@ def test_many_who_ask_the_same_wait_for_one():
         begun.wait()
         found.append(answers.get("question", work))
 
-    with pytest.raises(OutdatedError):  # who waited for it works it out instead
-        answers.get("question", lambda: old(1, 1))
+    with pytest.raises(ConnectionAbortedError):  # who waited for it works it out instead
+        answers.get("question", left)
     found = []
     threads = [threading.Thread(target=ask, args=(found,)) for _ in range(8)]
     [thread.start() for thread in threads]
@@ -440,16 +481,30 @@ def test_many_who_ask_the_same_wait_for_one():
     assert len(answers._found) == MOST_ANSWERS
 
 
-def test_two_hundred_at_once(models):
+def at_once(page, questions):
+    """Ask from as many threads as there are questions; return the statuses."""
     found = []
-
-    def ask(i):
-        found.append(get(models, f"panel/diagram?lens=class:{i % 10}")[0])
-
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(200)]
+    threads = [
+        threading.Thread(target=lambda one: found.append(get(page, one)[0]), args=(one,))
+        for one in questions
+    ]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
+    return found
+
+
+def test_two_hundred_at_once(models, monkeypatch):
+    """Few threads work for all of them: memory that one frees, the next one uses again."""
+    threads, diagram = set(), Pages.diagram
+
+    def watched(*given):
+        threads.add(threading.get_ident())
+        return diagram(*given)
+
+    monkeypatch.setattr(Pages, "diagram", watched)
+    found = at_once(models, [f"panel/diagram?lens=class:{i % 10}" for i in range(200)])
     assert found == [200] * 200
+    assert len(threads) <= AT_ONCE
 
 
 def test_a_port_in_use_gets_the_next_one(models):
@@ -551,6 +606,11 @@ def test_where_and_when_are_those_of_the_library(tmp_path):
         shown = unescape(text(page, "panel/below?tab=where"))
         assert all(sentence in shown for sentence in found.sentences)
         assert over_time(data).sentence in unescape(text(page, "panel/below?tab=when"))
+        printed = []
+        program = re.findall(r"<pre[^>]*>(.*?)</pre>", text(page, "panel/below?tab=code"), re.S)[1]
+        exec(unescape(program), {"cal": cal, "data": data, "print": printed.append})
+        assert str(printed[-2]) == str(found)
+        assert printed[-1] == over_time(data).sentence
     finally:
         page.close()
 
@@ -580,6 +640,17 @@ def test_selected_rows_are_kept_for_the_latest_questions(ward):
     for i in range(3 * MOST_SELECTIONS):
         assert session.data(State(region=f"1 > 0.{i:02d}")).n > 0
     assert len(session._selections._found) == MOST_SELECTIONS
+
+
+def test_what_does_not_change_an_answer_is_not_asked_again(ward, models):
+    """The verdict does not depend on bins, nor on a column by which nobody has chosen a group."""
+    session = ward.session
+    known = session.ask(cal.evaluate, State(lens="top"))
+    for state in (State(bins=7), State(by="shift"), State(statistic="cox", tab="rows", low=0.3)):
+        assert session.ask(cal.evaluate, replace(state, lens="top")) is known
+    assert session.ask(cal.evaluate, State(lens="top", by="shift", group="day")) is not known
+    together = models.session.ask(cal.reliability_diagram, State(lens="top", other="sure"))
+    assert models.session.ask(cal.reliability_diagram, State(lens="top")) is not together
 
 
 def test_a_model_is_not_compared_with_itself(models):

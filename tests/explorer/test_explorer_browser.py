@@ -138,6 +138,24 @@ def test_dragging_selects_rows(browser, page):
     assert until(lambda: count(browser, "#marks .brush") == 0)
 
 
+def test_a_range_is_chosen_by_keys(browser, page):
+    """Like dragging: fields over the rows say from where to where, and the picture shows it."""
+    opened(browser, page, "?tab=rows")
+    assert count(browser, "#marks .brush") == 0
+    for name, value in (("low", "0.2"), ("high", "0.4")):
+        field = browser.find_element(By.NAME, name)
+        field.send_keys(Keys.CONTROL, "a", Keys.NULL, value, Keys.ENTER)
+        settled(browser)
+        assert f"{name}={value}" in browser.current_url
+        assert browser.switch_to.active_element.get_attribute("name") == name
+    assert "with predictions from 0.2 to 0.4" in shown(browser, "#below")
+    assert count(browser, "#marks .brush") == 1
+    Select(browser.find_element(By.NAME, "lens")).select_by_visible_text("predicted class")
+    settled(browser)
+    assert "low=" not in browser.current_url
+    assert not complaints(browser)
+
+
 @pytest.mark.parametrize("width", [390, 1400])
 def test_questions_are_in_sight_from_the_start(browser, page, width):
     opened(browser, page, "", width)
@@ -207,6 +225,30 @@ def test_a_server_that_has_ended_is_said(browser):
     assert until(trouble.is_displayed)
     assert "has ended" in trouble.text
     complaints(browser)
+
+
+def test_two_tabs_at_once(browser, page):
+    """Neither ends the work of the other, nor shows its answers."""
+    opened(browser, page)
+    first = browser.current_window_handle
+    browser.switch_to.new_window("tab")
+    try:
+        browser.get(page.address + "?by=shift&group=night&tab=where")
+        second = browser.current_window_handle
+        browser.switch_to.window(first)
+        Select(browser.find_element(By.NAME, "lens")).select_by_visible_text("predicted class")
+        settled(browser)
+        assert until(lambda: "The predicted class" in shown(browser, "#diagram"))
+        browser.switch_to.window(second)
+        settled(browser)
+        assert "shift = night" in shown(browser, "#diagram")
+        assert "P(1)" in shown(browser, "#diagram h2")
+        assert shown(browser, "#trouble") == ""
+        browser.close()
+    finally:
+        browser.switch_to.window(first)
+    assert shown(browser, "#trouble") == ""
+    assert not complaints(browser)
 
 
 def test_a_notebook_shows_the_page_in_a_cell(browser, page, tmp_path):

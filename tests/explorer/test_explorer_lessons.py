@@ -60,16 +60,20 @@ def test_a_lesson_works_without_a_script(page):
     assert "href=&#34;" not in found
     assert f'href="{address(3)}"'.replace("&", "&amp;") in found
     assert f'href="{address(1)}"'.replace("&", "&amp;") in text(page)
-    assert "alone=1" in found
+    assert "complete=1" in found
+    whole = text(page, f"{address(2)}&complete=1")
+    assert '<p class="verdict' in whole
+    assert '"Bins' in whole
+    assert "complete=1" not in whole
 
 
 @pytest.mark.parametrize(
     ("query", "told"),
     [
         ("lesson=9", "lesson must be at most 8; found 9"),
-        ("lesson=-1", "lesson must be at least 0; found -1"),
-        ("lesson=2&beta0=5", "beta0 and beta1 must be from -4 to 4"),
-        ("lesson=2&beta1=nan", "beta0 and beta1 must be from -4 to 4"),
+        ("lesson=-1", "lesson must be between 0 and"),
+        ("lesson=2&beta0=5", "beta0 must be between -4 and 4"),
+        ("lesson=2&beta1=nan", "beta1 must be between -4 and 4"),
     ],
 )
 def test_what_is_no_lesson_is_refused(page, query, told):

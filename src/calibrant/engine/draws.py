@@ -22,6 +22,7 @@ ONE = 2.0**52  # the whole number that stands for a probability of 1
 NEVER = np.int64(1 << 62)  # a threshold that is not reached
 BYTE = 256  # classes that fit into a byte
 FEW = 32  # classes up to which comparing with all of them is as fast as a binary search
+SPANS = 8  # of u up to which counting those inside each is faster than drawing outcomes
 
 SCRATCH = out(i8["_"]), out(i8["size"]), out(i8["size"])  # for thresholds, numbers u and labels
 
@@ -157,6 +158,67 @@ def draw_row(source, i, replicates, cuts, u, labels):
         seen = source.table[i if source.table.shape[0] > 1 else 0]
         for t in range(labels.shape[0]):
             labels[t] = seen[labels[t]]
+
+
+@helper
+def seen_as(source, i, j):
+    """Return the outcome of row i that a lens makes of class j."""
+    if source.table.shape[0] == 0:
+        return np.int64(j)
+    return np.int64(source.table[i if source.table.shape[0] > 1 else 0][j])
+
+
+@helper
+def end_of_span(source, i, j):
+    """Return the first class after class j that row i sees as another outcome."""
+    outcome = seen_as(source, i, j)
+    while j < source.probs.shape[1] and seen_as(source, i, j) == outcome:
+        j += 1
+    return j
+
+
+@helper
+def add_draws(source, i, w, replicates, scratch, table):
+    """Add weight w to the outcome that row i draws in every replicate: table (outcomes, size).
+
+    Draws of the last outcome are what is left, and are not added. Classes beside each other that
+    are one outcome are one span of u. Where there are few, those inside are counted span by span.
+    """
+    cuts, u, labels = scratch
+    last = np.int64(table.shape[0] - 1)
+    j = n_spans = 0
+    while j < source.probs.shape[1]:
+        n_spans += seen_as(source, i, j) != last
+        j = end_of_span(source, i, j)
+    if n_spans > SPANS:
+        draw_row(source, i, replicates, cuts, u, labels)
+        for t in range(labels.shape[0]):
+            if labels[t] < last:
+                table[labels[t], t] += w
+        return
+    thresholds(source.probs, i, cuts)
+    row = row_key(source.key, number(source.numbers, source.first, i))
+    for t in range(replicates.shape[0]):
+        u[t] = uniform(row, replicates[t])
+    j = 0
+    while j < source.probs.shape[1]:
+        low, outcome = cuts[j - 1] if j > 0 else np.int64(0), seen_as(source, i, j)
+        j = end_of_span(source, i, j)
+        if outcome != last:
+            high, drawn = cuts[j - 1], table[outcome]
+            for t in range(replicates.shape[0]):
+                drawn[t] += w if (u[t] >= low) & (u[t] < high) else 0.0
+
+
+@helper
+def add_left(sign, whole, table):
+    """Add a weight to the last outcome, and `sign` times those of the others, in any replicate."""
+    rest = table[table.shape[0] - 1]
+    for t in range(rest.shape[0]):
+        rest[t] += whole
+    for j in range(table.shape[0] - 1):
+        for t in range(rest.shape[0]):
+            rest[t] += sign * table[j, t]
 
 
 def checked(source: Source, m: int | None = None) -> Source:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from calibrant.engine import arrays, draws, norms
 from calibrant.engine.arrays import Floats, Ints, Keys, Order, Replicates, Rows, Source, Span, zeros
-from calibrant.engine.draws import FEW, draw_row, number, row_key, uniform
+from calibrant.engine.draws import FEW, add_draws, add_left, draw_row, number, row_key, uniform
 from calibrant.engine.kernel import (
     SPAN,
     code,
@@ -217,15 +217,15 @@ def add_counts(
 
 @kernel(Rows, Order, Source, u8["size"], draws.SCRATCH, i8["cells"], out(f8["_ m size"]))
 def _add_counts(rows, order, source, keys, scratch, places, out):
-    cuts, u, labels = scratch
     for c in range(places.shape[0]):
-        table = out[places[c]]
+        table, whole = out[places[c]], 0.0
+        add_left(1.0, 0.0, table)
         for s in range(order.starts[c], order.starts[c + 1]):
             i = np.int64(order.rows[s])
-            draw_row(source, i, keys, cuts, u, labels)
             w = rows.weights[i * rows.step]
-            for t in range(labels.shape[0]):
-                table[labels[t], t] += w
+            add_draws(source, i, w, keys, scratch, table)
+            whole += w
+        add_left(-1.0, whole, table)
 
 
 def count_outcomes(rows: Rows, span: Span, outcomes: NDArray[Any], table: Floats) -> None:

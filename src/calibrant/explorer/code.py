@@ -1,8 +1,7 @@
 """The Python and the command that reproduce what is on the screen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -26,88 +25,101 @@ def python(session: Session, state: State) -> str:
     It begins with the file that was opened; where data came from memory, with ``data``.
     """
     lines = ["import numpy as np"] * bool(state.group) + ["import calibrant as cal", ""]
-    lines.append(_model(session, state, "data"))
-    names, drawn, judged = ["data"], "data", "data"
+    models = zip(("data", "other"), _models(session, state), strict=False)
+    lines += [_reading(session, state, *each) for each in models]
     if state.repair:
         lines += [
             f"method = cal.recalibration.{WHOLE[state.repair].__name__}()",
             f"repaired = cal.recalibrate(data, [method], rng={session.draws['rng']})",
             "after = repaired.predictions(repaired.rows[1].name)",
         ]
-        names, judged = ["data", "after"], "after"
-        drawn = f"{{'as it is': data, {f'after {state.repair}'!r}: after}}"
-    elif state.other:
-        lines.append(_model(session, replace(state, model=state.other), "other"))
-        names = ["data", "other"]
-        drawn = f"{{{state.model or session.first!r}: data, {state.other!r}: other}}"
-    masks = [mask(session, state) for mask in (_group, _region)]
-    for rows in (" & ".join(filter(None, masks)), _found(session, state, judged)):
-        if rows:
-            lines += [f"rows = {rows}", *(f"{name} = {name}.restrict(rows)" for name in names)]
-    return "\n".join([*lines, *_answers(session, state, drawn, judged)])
+    variables, masks = _variables(state), [mask(session, state) for mask in (_group, _region)]
+    for rows in filter(None, (" & ".join(filter(None, masks)), _found(session, state))):
+        lines += [f"rows = {rows}", *(f"{each} = {each}.restrict(rows)" for each in variables)]
+    return "\n".join([*lines, *_answers(session, state)])
+
+
+def _models(session: Session, state: State) -> list[str]:
+    """Return the names of the models that are read: the shown one, and the one beside it."""
+    other = state.other if not state.repair else ""
+    return list(filter(None, (state.model or session.first, other)))
+
+
+def _variables(state: State) -> list[str]:
+    """Return what holds the models that are drawn."""
+    second = "after" if state.repair else "other" if state.other else ""
+    return list(filter(None, ("data", second)))
 
 
 def _call(session: Session, state: State, verb: Callable[..., Any], of: str) -> str:
     """Return the call of a verb."""
     settings = {**session.settings(verb, state), **session.draws}
-    told = ", ".join(f"{name}={value!r}" for name, value in settings.items())
-    return f"cal.{verb.__name__}({of}, {told})"
+    return f"cal.{verb.__name__}({', '.join([of, *_keywords(settings)])})"
 
 
-def _found(session: Session, state: State, of: str) -> str:
+def _keywords(settings: Mapping[str, Any]) -> list[str]:
+    """Return settings as arguments of a call."""
+    return [f"{name}={value!r}" for name, value in settings.items()]
+
+
+def _looked_at(state: State) -> str:
+    """Return the variable that holds the rows which are looked at."""
+    return "after" if state.repair else "data"
+
+
+def _found(session: Session, state: State) -> str:
     """Return the mask of the rows of a region that was searched; "" for all."""
+    if not state.found:
+        return ""
     number, _, lens = state.found.partition("@")
-    searched = replace(state, lens=lens)
-    return f"{_call(session, searched, search, of)}[{int(number) - 1}].mask" if number else ""
+    searched = _call(session, replace(state, lens=lens), search, _looked_at(state))
+    return f"{searched}[{int(number) - 1}].mask"
 
 
-def _answers(session: Session, state: State, drawn: str, judged: str) -> list[str]:
+def _answers(session: Session, state: State) -> list[str]:
     """Return the lines that draw and judge."""
-
-    def call(verb: Callable[..., Any], of: str) -> str:
-        return _call(session, state, verb, of)
-
-    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, "data")]
-    if state.repair:
-        asked.append((evaluate, "after"))
-    elif state.other:
-        asked = [(compare, drawn)]
+    variables, alone = _variables(state), _looked_at(state)
+    names = map(repr, session.pair(state))
+    pairs = (": ".join(pair) for pair in zip(names, variables, strict=True))
+    together = f"{{{', '.join(pairs)}}}"
+    paired = len(variables) > 1 and session.two(state)
+    asked: list[tuple[Callable[..., Any], str]] = [(evaluate, name) for name in variables]
+    if "other" in variables:
+        asked = [(compare, together)]
     if session.statistic(state):
         asked.append((calibration_test, "data"))
-    pictured = drawn if session.two(state) else judged
-    first = [f"diagram = {call(reliability_diagram, pictured)}", "print(diagram.sentence)"]
-    return [*first, *(f"print({call(*each)})" for each in asked)]
+    drawn = _call(session, state, reliability_diagram, together if paired else alone)
+    judged = [f"print({_call(session, state, *each)})" for each in asked]
+    return [f"diagram = {drawn}", "print(diagram.sentence)", *judged]
 
 
 def below(session: Session, state: State) -> str:
-    """Return calls for what is under the diagram, after the program: classes, groups, regions."""
-    of = "after" if state.repair else "data"
+    """Return calls for what is under the diagram: classes, groups, regions, and dates."""
     grouped = not state.group and session.settings(slices, state)["by"]
     asked = [classwise] * (session.model(state).m > 2) + [slices] * bool(grouped) + [search]
-    return "\n".join(f"print({_call(session, state, verb, of)})" for verb in asked)
+    lines = [f"print({_call(session, state, verb, _looked_at(state))})" for verb in asked]
+    if session.when(state) is not None:
+        lines.append("from calibrant.monitor.periods import over_time")
+        lines.append(f"print(over_time({_looked_at(state)}).sentence)")
+    return "\n".join(lines)
 
 
-def _model(session: Session, state: State, name: str) -> str:
+def _reading(session: Session, state: State, variable: str, name: str) -> str:
     """Return the line that reads a model."""
     if state.lesson:
         return lessons.program(state)
+    if not session.files and not session.demo:
+        return f"# {variable}: the Predictions that were handed to cal.explore"
     if session.demo:
-        return f"{name} = cal.datasets.cifar10({state.model or session.first!r})"
-    if not session.files:
-        return f"# {name}: the Predictions that were handed to cal.explore"
-    return f"{name} = {_loaded(session, state)}"
-
-
-def _loaded(session: Session, state: State) -> str:
-    """Return the call that reads a model from its file."""
-    columns = list(session.model(state).columns)
-    reading = session.reading | ({"keep": columns} if columns else {})
-    told = "".join(f", {key}={value!r}" for key, value in reading.items())
-    file, alone = _file(session, state)
+        return f"{variable} = cal.datasets.cifar10({name!r})"
+    keep = list(session.models[name].columns)
+    reading = session.reading | ({"keep": keep} if keep else {})
+    options = _keywords(reading)
+    file, alone = _file(session, name)
     if alone and not {"model", "ignore"} & set(reading):
-        return f"cal.load({file!r}{told})"
-    files, chosen = list(map(str, session.files)), state.model or session.first
-    return f"cal.load_models({files!r}, paired=False{told})[{chosen!r}]"
+        return f"{variable} = cal.load({', '.join([repr(file), *options])})"
+    given = ", ".join([repr(list(map(str, session.files))), "paired=False", *options])
+    return f"{variable} = cal.load_models({given})[{name!r}]"
 
 
 def _group(session: Session, state: State) -> str:
@@ -115,13 +127,12 @@ def _group(session: Session, state: State) -> str:
     if not state.group:
         return ""
     column = session.model(state).columns[state.by].astype(str)
-    inside = session.grouped(state).inside(state.group)
-    named, values = f"data.columns[{state.by!r}]", np.unique(column[inside])
-    if values.size == 1:
-        return f"({named}.astype(str) == {str(values[0])!r})"
-    if values.size > FEW and (told := _range(named, column, inside)):
-        return told
-    return f"np.isin({named}.astype(str), {values.tolist()!r})"
+    inside, named = session.grouped(state).inside(state.group), f"data.columns[{state.by!r}]"
+    values = np.unique(column[inside]).tolist()
+    if len(values) == 1:
+        return f"({named}.astype(str) == {values[0]!r})"
+    span = _range(named, column, inside) if len(values) > FEW else ""
+    return span or f"np.isin({named}.astype(str), {values!r})"
 
 
 def _range(named: str, column: Any, inside: Any) -> str:
@@ -131,76 +142,66 @@ def _range(named: str, column: Any, inside: Any) -> str:
             keys = column.astype(kind)
         except ValueError:  # no numbers
             continue
-        ends = np.sort(keys[inside])[[0, -1]]
-        if (((keys >= ends[0]) & (keys <= ends[1])) == inside).all():
-            low, high = (end.item() for end in ends)
-            told = f"{named}.astype({kind})"
-            return f"(({told} >= {low!r}) & ({told} <= {high!r}))"
+        low, high = np.sort(keys[inside])[[0, -1]].tolist()
+        if (((keys >= low) & (keys <= high)) == inside).all():
+            values = f"{named}.astype({kind})"
+            return f"(({values} >= {low!r}) & ({values} <= {high!r}))"
     return ""
 
 
 def _region(session: Session, state: State) -> str:
     """Return the mask of the rows of a region; "" for all."""
-    data, told = session.model(state), []
+    data, conditions = session.model(state), []
     for name, sign, limit in CONDITION.findall(state.region):
         if name == "max" and "max" not in data.classes:
-            told.append(f"(data.probs.max(axis=1) {sign} {limit})")
+            conditions.append(f"(data.probs.max(axis=1) {sign} {limit})")
         else:
             j = data.classes.index(named_class("region", name, data))
-            told.append(f"(data.probs[:, {j}] {sign} {limit})")
-    return " & ".join(told)
+            conditions.append(f"(data.probs[:, {j}] {sign} {limit})")
+    return " & ".join(conditions)
 
 
-def _file(session: Session, state: State) -> tuple[str, bool]:
+def _file(session: Session, name: str) -> tuple[str, bool]:
     """Return the file of a model, and whether it has no other."""
     if session.demo:
-        return f"{state.model or session.first}.parquet", True
+        return f"{name}.parquet", True
     alone = len(session.files) == len(session.models)
-    place = list(session.models).index(state.model or session.first) if alone else 0
-    return str(session.files[place]), alone
-
-
-def _files(session: Session, state: State) -> list[str] | str:
-    """Return the files of the models that are judged, or why no command can read them."""
-    if state.lesson or not (session.files or session.demo):
-        return "# the data are Python's: write them to a file first"
-    file, alone = _file(session, state)
-    if not alone and (state.other or "model" not in session.reading):
-        return "# models of one file: the program above chooses and compares them"
-    return [file, *_compared(session, state)]
-
-
-def _compared(session: Session, state: State) -> list[str]:
-    """Return the file of the model that the shown one is compared with, if there is one."""
-    if state.repair or not state.other:
-        return []
-    return [_file(session, replace(state, model=state.other))[0]]
+    return str(session.files[list(session.models).index(name) if alone else 0]), alone
 
 
 def command(session: Session, state: State) -> str:
-    """Return the commands that print the verdict of a state, and draw it."""
-    files = _files(session, state)
-    if isinstance(files, str):
-        return files
+    """Return the commands that print the verdict of a state and draw it, or why there are none."""
+    why = _why_none(session, state)
+    if why:
+        return f"# {why}"
+    files = [_file(session, name)[0] for name in _models(session, state)]
+    commands = [" ".join(map(quote, words)) for words in _commands(session, state, files)]
+    return "\n".join([*_before(session, state), *commands])
+
+
+def _why_none(session: Session, state: State) -> str:
+    """Say why there is no command; "" if there is."""
+    if state.lesson or not (session.files or session.demo):
+        return "the data are Python's: write them to a file first"
+    names = _models(session, state)
+    if _file(session, names[0])[1] or ("model" in session.reading and len(names) == 1):
+        return ""
+    return "models of one file: the program above chooses and compares them"
+
+
+def _before(session: Session, state: State) -> list[str]:
+    """Return the lines before the commands: what they leave out, and what writes their files."""
     lines = ["# of all rows as they are; what narrows or recalibrates them is Python's"]
-    lines *= _needs_python(state)
-    if session.demo:
-        lines += [f"calibrant datasets {Path(file).stem} -o {file}" for file in files]
-    commands = _commands(session, state, files)
-    return "\n".join([*lines, *(" ".join(map(quote, words)) for words in commands)])
-
-
-def _needs_python(state: State) -> bool:
-    """Whether the rows of a state are changed or chosen in a way that no option has."""
-    chosen = (state.group, state.found, state.repair, state.region and state.other)
-    return any(chosen)
+    lines *= any((state.group, state.found, state.repair, state.region and state.other))
+    networks = _models(session, state) if session.demo else []
+    return lines + [f"calibrant datasets {name} -o {name}.parquet" for name in networks]
 
 
 def _commands(session: Session, state: State, files: list[str]) -> Iterator[list[str]]:
     """Yield the words of each command about the files of a state."""
-    told, shared = session.settings(reliability_diagram, state), _shared(session, state)
-    lens = ["--lens", told["lens"], *shared]
-    look = ["--partition", told["partition"]] if "partition" in told else []
+    settings, shared = session.settings(reliability_diagram, state), _shared(session, state)
+    lens = ["--lens", settings["lens"], *shared]
+    look = ["--partition", settings["partition"]] if "partition" in settings else []
     look += ["--style", state.style] if state.style and session.two(state) else []
     drawn = files if session.two(state) else files[:1]
     yield ["calibrant", "compare" if len(files) > 1 else "evaluate", *files, *lens]

@@ -1,38 +1,44 @@
 // Panels of the page are asked for one by one; the address holds the whole state. Without a script,
-// controls are a form, links are links, and slow panels come in frames.
+// controls are a form, links are links, and the page comes complete.
 document.body.classList.add("scripted");
-const form = () => document.getElementById("form");
-const trouble = document.getElementById("trouble");
+const element = (id) => document.getElementById(id);
+const form = () => element("form");
 const MARKS = "#marks[data-one='1']:is([data-size='2'], [data-size='3']) > svg :is(.mark, .cell)";
-const SELECTION = ["bin", "low", "high", "page"];
+const RANGE = ["low", "high"];
+const SELECTION = ["bin", "page", ...RANGE];
 const BELOW = [...SELECTION, "tab"]; // what changes nothing but the panel below
-const tab = Math.random().toString(36).slice(2, 12);
+const PLAIN = ["bins=0", "tab=bins", "low=0", "high=1"]; // what an address need not say
+const OF_ROWS = ["model", "by", "group", "region", "repair"]; // a region was found in these
+const PROGRESS = /^(<progress .*\n)*/;
 const running = {}; // what each panel waits for
 let shown = null; // the address whose diagram is there
 
 const read = (query) => new URLSearchParams(query);
+const tabOf = (query) => read(query).get("tab") || "bins";
 
 // The address of a state, with some changes; what is empty is left out.
 function address(query, changes = {}) {
-  const told = read(query);
-  for (const [name, value] of Object.entries(changes)) told.set(name, value);
-  for (const [name, value] of [...told]) if (value === "" || `${name}=${value}` === "bins=0" || `${name}=${value}` === "tab=bins") told.delete(name);
-  return `?${told}`;
+  const fields = read(query);
+  for (const [name, value] of Object.entries(changes)) fields.set(name, value);
+  for (const [name, value] of [...fields]) if (value === "" || PLAIN.includes(`${name}=${value}`)) fields.delete(name);
+  return `?${fields}`;
 }
 
-function chosen() {
-  const given = read(new FormData(form()));
-  const groups = given.get("groups");
-  given.delete("groups");
-  return address(given, groups && form().dataset.changed === "groups" ? {lens: `groups:${groups}`} : {});
+const without = (query, names) => { const fields = read(query); names.forEach((name) => fields.delete(name)); return fields; };
+
+// The address of what is chosen in the form, of which one field was changed.
+function chosen(changed) {
+  const fields = read(new FormData(form()));
+  const groups = fields.get("groups");
+  const kept = without(fields, RANGE.includes(changed) ? ["groups"] : ["groups", ...RANGE]);
+  return address(kept, groups && changed === "groups" ? {lens: `groups:${groups}`} : {});
 }
 
 // The address without what changes nothing but the panel below.
 function above(query) {
-  const told = read(query);
-  for (const name of BELOW) told.delete(name);
-  told.sort();
-  return `${told}`;
+  const fields = without(query, BELOW);
+  fields.sort();
+  return `${fields}`;
 }
 
 // Little room is for answers: there, settings wait until they are asked for.
@@ -44,38 +50,30 @@ function fold(place) {
 const title = (details) => details.querySelector("summary").textContent;
 
 async function panel(name, query) {
-  const place = document.getElementById(name);
-  const turn = (running[name]?.turn || 0) + 1;
-  running[name]?.controller.abort();
-  const controller = new AbortController();
-  running[name] = {turn, controller};
+  const place = element(name);
+  running[name]?.abort();
+  const controller = running[name] = new AbortController();
   place.setAttribute("aria-busy", "true");
-  place.classList.add("busy");
-  const ticket = `${tab}${name}.${turn}`;
-  const asked = read(query).get("tab") || "bins";
-  if (name === "below" && asked !== place.dataset.tab) place.innerHTML = '<p class="wait soft">Working …</p>';
-  if (name !== "controls") watch(place, ticket, controller.signal);
+  if (name === "below" && tabOf(query) !== place.dataset.tab) place.innerHTML = '<p class="wait soft">Working …</p>';
   try {
-    const answer = await fetch(`panel/${name}${query}&ticket=${ticket}`, {signal: controller.signal});
-    const text = await answer.text();
+    const answer = await fetch(`panel/${name}${query}&live=1`, {signal: controller.signal});
+    const text = await received(answer, place);
     if (!answer.ok) throw new Error(text);
     const opened = new Map([...place.querySelectorAll("details")].map((each) => [title(each), each.open]));
     const kept = place.contains(document.activeElement) ? document.activeElement.name : null;
     place.innerHTML = text;
     fold(place);
     for (const each of place.querySelectorAll("details")) each.open = opened.get(title(each)) ?? each.open;
-    place.dataset.tab = asked;
+    place.dataset.tab = tabOf(query);
     if (kept) place.querySelector(`[name="${CSS.escape(kept)}"]`)?.focus();
     prepare(place);
   } finally {
-    if (!controller.signal.aborted) {
-      place.classList.remove("busy");
-      place.removeAttribute("aria-busy");
-    }
+    if (!controller.signal.aborted) place.removeAttribute("aria-busy");
   }
 }
 
 async function load(query, names) {
+  const trouble = element("trouble");
   trouble.hidden = true;
   const ask = (name) => names.includes(name) ? panel(name, query) : Promise.resolve();
   const drawn = ask("diagram");
@@ -88,31 +86,27 @@ async function load(query, names) {
   trouble.hidden = false;
 }
 
-async function watch(place, ticket, signal) {
-  await new Promise((done) => setTimeout(done, 700));
-  while (!signal.aborted && place.hasAttribute("aria-busy")) {
-    const answer = await fetch(`progress?ticket=${ticket}`, {signal}).catch(() => null);
-    if (!answer || signal.aborted || !place.hasAttribute("aria-busy")) return;
-    let bar = place.querySelector("progress");
-    if (!bar) {
-      bar = document.createElement("progress");
-      bar.setAttribute("aria-label", "Progress");
-      place.prepend(bar);
-    }
-    const share = Number(await answer.text());
-    if (share) bar.value = share;
-    await new Promise((done) => setTimeout(done, 400));
+// The text of an answer, which begins with how much of the work is done.
+async function received(answer, place) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += part.value;
+    const latest = text.match(PROGRESS)[1];
+    if (!latest) continue;
+    place.querySelector("progress")?.remove();
+    place.insertAdjacentHTML("afterbegin", latest);
   }
+  return text.replace(PROGRESS, "");
 }
 
 // Show the state of an address: all of it, or the panel below if the rest is there.
 function go(query) {
   if (query !== (location.search || "?")) history.pushState(null, "", query);
-  const own = read(query).get("tab") || "bins";
   document.querySelectorAll("nav.tabs a").forEach((link) => {
-    const to = read(link.search).get("tab") || "bins";
+    const to = tabOf(link.search);
     link.href = address(query, {tab: to});
-    if (to === own) link.setAttribute("aria-current", "page");
+    if (to === tabOf(query)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   });
   const same = shown === above(query);
@@ -121,7 +115,15 @@ function go(query) {
   return load(query, same ? ["controls", "below"] : ["controls", "diagram", "verdict", "below"]);
 }
 
-const toTabs = () => document.getElementById("below").scrollIntoView();
+const toTabs = () => element("below").scrollIntoView();
+
+// Show the rows of a mark, or of a range of predictions.
+function choose(selection) {
+  toTabs();
+  go(address(without(location.search, SELECTION), {...selection, tab: "rows"}));
+}
+
+const marks = () => [...document.querySelectorAll(MARKS)];
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-go]");
@@ -137,6 +139,11 @@ document.addEventListener("click", (event) => {
   const mark = event.target.closest(MARKS);
   if (mark) choose({bin: marks().indexOf(mark)});
 });
+document.addEventListener("keydown", (event) => {
+  if (!["Enter", " "].includes(event.key) || !event.target.matches(MARKS)) return;
+  event.preventDefault();
+  choose({bin: marks().indexOf(event.target)});
+});
 
 // Classes are clicked together: each click moves one to the next of four groups.
 function regroup(chip) {
@@ -147,63 +154,44 @@ function regroup(chip) {
   for (const each of chip.parentNode.children) groups[each.dataset.group].push(each.dataset.class);
   const filled = groups.filter((group) => group.length);
   form().elements.groups.value = filled.map((group) => group.join(",")).join("|");
-  form().dataset.changed = "groups";
-  if (filled.length > 1) go(chosen());
+  if (filled.length > 1) go(chosen("groups"));
 }
 
-const marks = () => [...document.querySelectorAll(MARKS)];
-
-// Show the rows of a mark, or of a range of predictions.
-function choose(selection) {
-  const query = read(location.search);
-  for (const name of SELECTION) query.delete(name);
-  toTabs();
-  go(address(query, {...selection, tab: "rows"}));
-}
-
-document.addEventListener("submit", (event) => { event.preventDefault(); go(chosen()); });
+let changed = ""; // the field that was changed last, which a form that is sent is about
+document.addEventListener("submit", (event) => { event.preventDefault(); go(chosen(changed)); });
 document.addEventListener("change", (event) => {
-  if (!event.target.closest("#form")) return;
-  form().dataset.changed = event.target.name;
+  if (event.target.form !== form()) return;
+  changed = event.target.name;
   const {group, tab: below, found} = form().elements;
-  if (found && ["model", "by", "group", "region", "repair"].includes(event.target.name)) found.value = ""; // it was found in other rows
-  if (event.target.name === "by") {
+  if (found && OF_ROWS.includes(changed)) found.value = "";
+  if (changed === "by") {
     if (group) group.value = "";
     if (event.target.value) below.value = "groups";
     toTabs();
   }
-  go(chosen());
+  go(chosen(changed));
 });
 document.addEventListener("input", (event) => {
-  const {type, name, value, previousElementSibling: told} = event.target;
-  if (type === "range") told.value = name === "bins" && value === "0" ? "default" : value;
+  const {type, name, value, previousElementSibling: output} = event.target;
+  if (type === "range") output.value = name === "bins" && value === "0" ? "default" : value;
 });
 addEventListener("popstate", () => go(location.search || "?"));
 
-// Marks can be reached and pressed by keys; dragging across a picture of two outcomes selects rows.
+// Marks can be reached by keys; dragging across a picture of two outcomes selects rows.
 function prepare(place) {
-  for (const title of place.querySelectorAll("svg title")) {
-    title.parentNode.dataset.note = title.textContent;
-    title.remove();
-  }
+  takeNotes(place);
   place.querySelectorAll("[data-turn]").forEach(turnable);
-  const figure = place.querySelector("#marks");
-  if (!figure || figure.dataset.size === "4") return;
-  marks().forEach((mark, i) => {
-    mark.setAttribute("tabindex", "0");
-    mark.setAttribute("role", "button");
-    mark.setAttribute("aria-label", mark.dataset.note || "bin");
-    mark.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose({bin: i}); } });
-  });
-  const svg = figure.querySelector(":scope > svg");
+  const svg = place.querySelector("#marks:not([data-size='4']) > svg");
+  if (!svg) return;
   svg.setAttribute("role", "group");
-  if (figure.dataset.size === "2") brush(svg);
+  for (const mark of marks()) set(mark, {tabindex: 0, role: "button", "aria-label": mark.dataset.note || "bin"});
+  if (svg.parentNode.dataset.size === "2") brush(svg);
   point();
 }
 
 // Where the horizontal axis of the picture is, and what is at its ends.
 function axis() {
-  const [low, high, square] = document.getElementById("marks").dataset.axis.split(" ").map(Number);
+  const [low, high, square] = element("marks").dataset.axis.split(" ").map(Number);
   const [left, right] = square ? [92, 392] : [54, 430];
   return {low, left, scale: (right - left) / (high - low)};
 }
@@ -212,7 +200,7 @@ function axis() {
 function point() {
   const query = read(location.search);
   marks().forEach((mark, i) => mark.setAttribute("aria-pressed", String(i) === query.get("bin")));
-  shade(query.has("low") || query.has("high") ? [Number(query.get("low") || 0), Number(query.get("high") || 1)] : null);
+  shade(RANGE.some((name) => query.has(name)) ? [Number(query.get("low") || 0), Number(query.get("high") || 1)] : null);
 }
 
 function shade(range) {
@@ -250,4 +238,4 @@ fold(document);
 narrow.addEventListener("change", () => fold(document));
 prepare(document);
 shown = above(location.search);
-load(location.search || "?", document.querySelector("#below .wait") ? ["verdict", "below"] : ["verdict"]);
+load(location.search || "?", ["verdict", "below"]);

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from importlib.resources import files
 from typing import Any
 from urllib.parse import urlencode
@@ -43,7 +42,9 @@ MOST_OUTCOMES = 4
 LONG = 24  # letters of a text that may take several lines
 MOST_COLUMNS = 8  # of a file, beside each row
 MOST_LENSES = 1000  # classes that are offered one by one
-IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+PANELS = "controls", "diagram", "verdict", "below"
+IMAGES = {".png": "image/png", ".gif": "image/gif", ".webp": "image/webp"}
+IMAGES |= dict.fromkeys((".jpg", ".jpeg"), "image/jpeg")
 STATISTICS = {
     "": "ECE",
     "mce": "largest gap (MCE)",
@@ -88,27 +89,26 @@ class Pages:
     def policy(self) -> str:
         """The content-security policy: nothing from elsewhere, and only our script."""
         mine = policy(self.script).replace("img-src data:", "img-src 'self' data:")
-        return f"{mine}; connect-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'"
+        return f"{mine}; connect-src 'self'; form-action 'self'; base-uri 'none'"
 
-    def whole(self, state: State) -> str:
-        """Return the page of a state."""
-        quick = state.tab in ("bins", "rows", "code")
+    def whole(self, state: State, *, complete: bool = False) -> str:
+        """Return the page of a state: complete, or with what the script asks for left open."""
+        names = PANELS if complete else PANELS[:2]
         return str(
             self._page.render(
                 title=self.title,
                 state=state,
                 style=self.style,
                 script=self.script,
-                controls=self.controls(state),
-                diagram=self.diagram(state),
-                below=self.below(state) if quick else None,
+                panels={name: self.panel(name, state) for name in names},
             )
         )
 
-    def alone(self, panel: str) -> str:
-        """Return a page that holds a panel alone, for browsers without a script."""
-        head = f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{escape(self.title)}'
-        return f'{head}</title><style>{self.style}</style><body class="panel">{panel}'
+    def panel(self, name: str, state: State, progress: Progress | None = None) -> str:
+        """Return a piece of the page."""
+        if name == "below":  # the chosen tab
+            name = f"_{state.tab}"
+        return str(getattr(self, name)(state, progress))
 
     # Panels: pieces of HTML
 
@@ -124,7 +124,7 @@ class Pages:
             lenses=self._lenses(state),
             statistics=_offered(statistics, state.statistic),
             groups=session.grouped(state).names if grouped else [],
-            region=self._region(state, progress),
+            region=self.session.conditions(state, progress),
             chips=_chips(state, data),
             repairs=[name for name in WHOLE if data.m == 2 or name != "beta"],
         )
@@ -168,14 +168,10 @@ class Pages:
         of_groups = state.lens.startswith("groups:")
         return ", ".join(found.classes) if of_groups else capital(self._lenses(state)[state.lens])
 
-    def _region(self, state: State, progress: Progress | None) -> str:
-        """Return the conditions of the region that was chosen; "" for none."""
-        return self.session.found(state, progress).conditions if state.found else ""
-
     def _narrowed(self, state: State, progress: Progress | None) -> str:
         """Return which rows are looked at, in words."""
-        found = self._region(state, progress)
         group = f"{state.by} = {state.group}" if state.group else ""
+        found = self.session.conditions(state, progress)
         return " and ".join(filter(None, (group, state.region, found)))
 
     def verdict(self, state: State, progress: Progress | None = None) -> str:
@@ -184,41 +180,43 @@ class Pages:
             compared = self.session.ask(compare, state, progress)
             lines = [(False, line, "") for line in str(compared).splitlines()]
             return self._part("verdict", lines=lines, tables=[compared.lines()])
-        lines, told = [], []
+        lines, tests = [], []
         names = ("As it is: ", f"After {state.repair}: ") if state.repair else ("",)
         for before, found in zip(names, self.session.evaluations(state, progress), strict=True):
             ece = "" if found.ece is None else str(found).splitlines()[-1]
             lines += [(v.rejected, f"{before}{v.sentence}", ece) for v in found.verdicts]
-            told.append(found.lines())
-        return self._part("verdict", lines=lines, tables=told)
-
-    def below(self, state: State, progress: Progress | None = None) -> str:
-        """Return what is under the diagram: the chosen tab."""
-        return str(getattr(self, f"_{state.tab}")(state, progress))
+            tests.append(found.lines())
+        return self._part("verdict", lines=lines, tables=tests)
 
     def _bins(self, state: State, progress: Progress | None) -> str:
         found = self.session.ask(reliability_diagram, state, progress)
         header, lines = found.lines()
         links = [state.query(bin=mark, tab="rows", page=0) for mark in _marks(found)]
-        return self._part("bins", header=header, lines=_linked(lines, links) or lines, links=links)
+        at = list(header).index("bin") if "bin" in header else 0
+        lines = _linked(lines, links, at) or lines
+        return self._part("bins", header=header, lines=lines, links=links)
 
     def _rows(self, state: State, progress: Progress | None) -> str:
         found = self.session.ask(reliability_diagram, state, progress)
         rows = selected_rows(self.session, state, found)
         first = state.page * PAGE_ROWS
         header, lines = row_table(self.session, state, rows[first : first + PAGE_ROWS])
-        names, told = found.lines()
-        fixed = len(header) - min(MOST_COLUMNS, len(self.session.model(state).columns))
-        place = _marks(found).index(state.bin) if state.bin in _marks(found) else None
+        columns = min(MOST_COLUMNS, len(self.session.model(state).columns))
+        two, (names, bins) = len(found.classes) == 2, found.lines()
+        of_bin = {
+            mark: f" ({names[0]} {line[0]})" if two else ""
+            for mark, line in zip(_marks(found), bins, strict=False)
+        }
         return self._part(
             "rows",
             state=state,
             header=header,
             outcomes=most_often(self.session.data(state), rows),
-            lines=[_row(state, header, line, fixed) for line in lines],
+            lines=[_row(state, header, line, len(header) - columns) for line in lines],
             n=len(rows),
             first=first,
-            bin=None if place is None else f"{names[0]} {told[place][0]}",
+            bin=of_bin.get(state.bin),
+            ranged=two,
         )
 
     def _classes(self, state: State, progress: Progress | None) -> str:
@@ -232,7 +230,7 @@ class Pages:
         diagrams = {one.lens[6:]: self.session.ask(reliability_diagram, one) for one in alone}
         return self._part(
             "classes",
-            told=capital(str(found)),
+            summary=capital(str(found)),
             worst=lines[0][0],
             why=self.session.ask(evaluate, alone[0], progress).verdicts[0].sentence,
             sparks=zip(sparks(diagrams)[0], of, strict=False),
@@ -268,7 +266,7 @@ class Pages:
             "code",
             state=state,
             python=code.python(self.session, state),
-            asked=code.below(self.session, state),
+            below=code.below(self.session, state),
             command=code.command(self.session, state),
         )
 
@@ -297,7 +295,7 @@ def _row(state: State, header: Sequence[str], line: Sequence[Any], fixed: int) -
     number, *rest = line
     found = [f"{number:,}", *(f"{x:.4f}" if isinstance(x, float) else x for x in rest)]
     for i, text in enumerate(found):
-        if i >= fixed and text.lower().endswith(IMAGES):
+        if i >= fixed and text.lower().endswith(tuple(IMAGES)):
             where = urlencode({"model": state.model, "row": number, "column": header[i]})
             found[i] = picture.format(tables.visible(text), where)
         elif len(text) > LONG:
@@ -332,10 +330,11 @@ def _chips(state: State, data: Predictions) -> list[tuple[str, int]]:
 
 def look(state: State, found: ReliabilityDiagram) -> dict[str, Any]:
     """Return how a diagram is drawn: styles are for two outcomes, and bars for one model."""
-    fits = len(found.classes) == 2 and not (state.style == "bars" and len(found.series) > 1)
-    told: dict[str, Any] = {"style": state.style} if state.style and fits else {}
-    true = lessons.truth(state)
-    return told if true is None or len(found.classes) > 2 else told | {"truth": true}
+    if len(found.classes) > 2:
+        return {}
+    style = "" if state.style == "bars" and len(found.series) > 1 else state.style
+    chosen = {"style": style or None, "truth": lessons.truth(state)}
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def _marks(found: ReliabilityDiagram) -> list[int]:
@@ -394,25 +393,22 @@ def most_often(data: Predictions, rows: Any) -> str:
     """Return the outcomes of some rows, the most frequent first."""
     counts = np.bincount(data.labels[rows], minlength=data.m)
     most = np.argsort(-counts, kind="stable")[:MOST_OUTCOMES]
-    found = [(data.classes[j], counts[j]) for j in most] + [
-        ("others", len(rows) - counts[most].sum())
-    ]
-    shares = (
-        (name, percent(round(100 * count / len(rows)) / 100)) for name, count in found if count
-    )
-    return ", ".join(f"{name} {share}" for name, share in shares)
+    shares = {data.classes[j]: counts[j] / len(rows) for j in most if counts[j]}
+    if (others := 1 - sum(shares.values())) > 1e-9:
+        shares["others"] = others
+    return ", ".join(f"{name} {percent(round(share, 2))}" for name, share in shares.items())
 
 
 def row_table(session: Session, state: State, rows: Any) -> tuple[list[str], list[list[Any]]]:
     """Return header and values of some rows, with the first columns of the file."""
     data, numbers = session.data(state), session.rows(state)
     columns = list(data.columns)[:MOST_COLUMNS]
-    told = [f"P({data.classes[1]})"] if data.m == 2 else ["predicted", "confidence"]
+    said = [f"P({data.classes[1]})"] if data.m == 2 else ["predicted", "confidence"]
     lines = []
     for row in rows:
         probs, label = data.probs[row], data.labels[row]
         top = int(probs.argmax())
-        said = [float(probs[1])] if data.m == 2 else [data.classes[top], float(probs[top])]
-        known = [int(numbers[row]), data.classes[label], float(probs[label])]
-        lines.append([*known, *said, *(str(data.columns[name][row]) for name in columns)])
-    return ["row, from 0", "outcome", "P(outcome)", *told, *columns], lines
+        values = [int(numbers[row]), data.classes[label], float(probs[label])]
+        values += [float(probs[1])] if data.m == 2 else [data.classes[top], float(probs[top])]
+        lines.append([*values, *(str(data.columns[name][row]) for name in columns)])
+    return ["row, from 0", "outcome", "P(outcome)", *said, *columns], lines

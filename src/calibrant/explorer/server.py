@@ -8,68 +8,34 @@ host or are fetched by a page of another origin are refused.
 import csv
 import io
 import os
-import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from secrets import compare_digest, token_urlsafe
+from socket import MSG_PEEK
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, final
 from urllib.parse import parse_qsl, urlsplit
 
 from calibrant.diagrams import reliability_diagram
-from calibrant.explorer.pages import IMAGES, Pages, look, row_table, selected_rows
+from calibrant.explorer.pages import IMAGES, PANELS, Pages, look, row_table, selected_rows
 from calibrant.explorer.session import Session
 from calibrant.explorer.state import State
 from calibrant.inference.replicates.problem import Progress
 from calibrant.reporting import report
 
 LOCAL = "127.0.0.1"
-AT_ONCE = 4  # requests that compute at the same time; others wait
-PANELS = "controls", "diagram", "verdict", "below"  # methods of `Pages`
-MOST_TICKETS = 256
+AT_ONCE = 4  # threads that compute, so that memory which one frees is used again; others wait
+PATIENCE, PAUSE = 0.7, 0.4  # seconds before the first word of progress, and between two
 LARGEST_IMAGE = 20_000_000  # bytes
 MOST_CSV = 100_000  # rows
-TYPES = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv"}
-IMAGE_TYPES = {".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png"}
-IMAGE_TYPES |= {".gif": "image/gif", ".webp": "image/webp"}
-
-
-class OutdatedError(Exception):
-    """Somebody asks something else by now."""
-
-
-@final
-class Tickets:
-    """The latest question of each tab of a browser, and how far its answer is."""
-
-    def __init__(self) -> None:
-        self._latest: dict[str, int] = {}
-        self._shares: dict[str, float] = {}
-
-    def progress(self, ticket: str) -> Progress | None:
-        """Return what work reports to; it ends work that nobody waits for any more."""
-        found = re.fullmatch(r"([0-9a-z]{1,30})\.([0-9]{1,9})", ticket)
-        if found is None:
-            return None
-        tab, number = found[1], int(found[2])
-        if len(self._latest) > MOST_TICKETS:
-            self._latest, self._shares = {}, {}
-        self._latest[tab] = max(number, self._latest.get(tab, 0))
-        self._shares[tab] = 0.0
-
-        def tell(done: int, total: int) -> None:
-            if number < self._latest.get(tab, 0):
-                raise OutdatedError
-            self._shares[tab] = done / max(1, total)
-
-        return tell
-
-    def share(self, ticket: str) -> float:
-        """Return how much of the work is done."""
-        return self._shares.get(ticket.partition(".")[0], 0.0)
+TYPES = IMAGES | {".csv": "text/csv", ".svg": "image/svg+xml"}
 
 
 @final
@@ -90,10 +56,10 @@ class Explorer:
     ) -> None:
         self.session, self.pages = session, Pages(session, title)
         self.images = None if images is None else Path(os.path.realpath(images))
-        self.token, self.tickets = token_urlsafe(24), Tickets()
-        self.slots = threading.BoundedSemaphore(AT_ONCE)
+        self.token = token_urlsafe(24)
         handler = type("ExplorerHandler", (Handler,), {"explorer": self})
         self.server = _listen(host, port, handler)
+        self.workers = ThreadPool(AT_ONCE)
         self.host, self.first = host, first
 
     @property
@@ -119,6 +85,7 @@ class Explorer:
         """Stop serving."""
         self.server.shutdown()
         self.server.server_close()
+        self.workers.close()
 
     def _repr_html_(self) -> str:
         size = "width: 100%; height: 780px; border: 0"
@@ -154,6 +121,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers one request."""
 
     explorer: Explorer
+    begun = False  # whether headers were sent
     server_version, sys_version = "calibrant", ""
     protocol_version = "HTTP/1.0"  # a connection for each request: none outlives the server
     timeout = 60
@@ -169,8 +137,10 @@ class Handler(BaseHTTPRequestHandler):
         given = dict(parse_qsl(query, max_num_fields=64, keep_blank_values=True))
         try:
             self._answer(page, given)
+        except ConnectionError:  # the browser has left
+            self.close_connection = True
         except Exception as error:  # a fault of ours must not end the answer without a word
-            self._send(*_told(error))
+            self._send(*_sentence(error))
 
     def _trusted(self, token: str) -> bool:
         """Whether a request knows the token, names this host, and comes from our own page."""
@@ -188,36 +158,54 @@ class Handler(BaseHTTPRequestHandler):
         return self.headers.get("Sec-Fetch-Mode") == "navigate"
 
     def _answer(self, page: str, given: dict[str, str]) -> None:
-        """Send a page, one of its panels, a file, or how far the work is."""
-        here, ticket = self.explorer, given.get("ticket", "")
-        panel = page.removeprefix("panel/")
-        if page == "progress":
-            self._send(f"{here.tickets.share(ticket):.4f}")
-            return
+        """Send a page, one of its panels, or a file."""
+        here = self.explorer
         if page == "image":
             self._image(given)
             return
-        if page not in ("", *FILES) and (panel == page or panel not in PANELS):
+        if page not in ANSWERS:
             self._send("There is no such page.", HTTPStatus.NOT_FOUND)
             return
-        state, progress = here.session.tidy(State.of(given)), here.tickets.progress(ticket)
-        with here.slots:
-            told, kind, name = self._computed(page, panel, state, progress)
-        if given.get("alone"):
-            told = here.pages.alone(str(told))
-        self._send(told, kind=kind, name=name)
+        state = here.session.tidy(State.of(given))
+        body = here.workers.apply(self._computed, (page, state, given))
+        name = f"calibrant-{page}" if page in FILES else ""
+        self._send(body, kind=TYPES.get(Path(page).suffix, "text/html"), name=name)
 
-    def _computed(
-        self, page: str, panel: str, state: State, progress: Progress | None
-    ) -> tuple[str | bytes, str, str]:
-        """Return what is sent, its type, and the name of a file."""
-        pages = self.explorer.pages
+    def _computed(self, page: str, state: State, given: dict[str, str]) -> str | bytes:
+        """Return the page, panel or file, if somebody waits for it."""
+        self._go_on()
+        here, progress = self.explorer, self._progress() if "live" in given else None
         if page in FILES:
-            kind = TYPES.get(Path(page).suffix, "text/html")
-            return FILES[page](pages.session, state), kind, f"calibrant-{page}"
-        if page == "":
-            return pages.whole(state), "text/html", ""
-        return getattr(pages, panel)(state, progress), "text/html", ""
+            return FILES[page](here.session, state)
+        if page:
+            return here.pages.panel(page.removeprefix("panel/"), state, progress)
+        return here.pages.whole(state, complete="complete" in given)
+
+    def _progress(self) -> Progress:
+        """Return what work reports to: the answer begins with how much of it is done."""
+        due = monotonic() + PATIENCE
+
+        def report_share(done: int, total: int) -> None:
+            nonlocal due
+            self._go_on()
+            if monotonic() < due:
+                return
+            due = monotonic() + PAUSE
+            self._begin(HTTPStatus.OK, "text/html", {})
+            share = f'aria-label="Progress" value="{done / max(1, total):.3f}"'
+            self.wfile.write(f"<progress {share}></progress>\n".encode())
+
+        return report_share
+
+    def _go_on(self) -> None:
+        """End work that nobody waits for: the browser closes what is outdated."""
+        self.connection.settimeout(0)
+        try:
+            with suppress(BlockingIOError):  # it waits
+                if not self.connection.recv(1, MSG_PEEK):
+                    raise ConnectionAbortedError
+        finally:
+            self.connection.settimeout(self.timeout)
 
     def _image(self, given: dict[str, str]) -> None:
         """Send the picture that a row names, if it lies in the folder of pictures."""
@@ -230,7 +218,7 @@ class Handler(BaseHTTPRequestHandler):
         if path is None:
             self._send("There is no such picture.", HTTPStatus.NOT_FOUND)
             return
-        self._send(path.read_bytes(), kind=IMAGE_TYPES[path.suffix.lower()])
+        self._send(path.read_bytes(), kind=TYPES[path.suffix.lower()])
 
     def _send(
         self,
@@ -239,41 +227,48 @@ class Handler(BaseHTTPRequestHandler):
         kind: str = "text/plain",
         name: str = "",
     ) -> None:
+        """Send an answer; where it has begun, its end."""
         found = body.encode() if isinstance(body, str) else body
+        more = {"Content-Length": str(len(found))}
+        if name:
+            more["Content-Disposition"] = f'attachment; filename="{name}"'
+        if self.begun and status != HTTPStatus.OK:
+            found = f'<p class="trouble" role="alert">{escape(found.decode())}</p>'.encode()
+        with suppress(ConnectionError):  # the browser has left
+            self._begin(status, kind, more)
+            self.wfile.write(found)
+
+    def _begin(self, status: HTTPStatus, kind: str, more: Mapping[str, str]) -> None:
+        """Send the headers of an answer, once."""
+        if self.begun:
+            return
+        self.begun = True
         self.send_response(status)
         headers = {
             "Content-Type": f"{kind}; charset=utf-8",
-            "Content-Length": str(len(found)),
             "Content-Security-Policy": self.explorer.pages.policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
             "Cache-Control": "no-store",
             "Cross-Origin-Resource-Policy": "same-origin",
+            **more,
         }
-        if name:
-            headers["Content-Disposition"] = f'attachment; filename="{name}"'
         for each in headers.items():
             self.send_header(*each)
         self.end_headers()
-        try:
-            self.wfile.write(found)
-        except (BrokenPipeError, ConnectionResetError):  # the browser has left
-            self.close_connection = True
 
     def log_message(self, *_: Any) -> None:
         """Say nothing: requests hold the token."""
 
 
-def _told(error: Exception) -> tuple[str, HTTPStatus]:
+def _sentence(error: Exception) -> tuple[str, HTTPStatus]:
     """Return what is said of an error."""
     if isinstance(error, ValueError | TypeError | IndexError):
         return str(error).replace("`", ""), HTTPStatus.BAD_REQUEST
-    if isinstance(error, OutdatedError):
-        return "Outdated.", HTTPStatus.CONFLICT
     if isinstance(error, MemoryError):
         return "There is not enough memory for this.", HTTPStatus.INSUFFICIENT_STORAGE
-    told = f"The explorer failed: {type(error).__name__}: {error}"
-    return told, HTTPStatus.INTERNAL_SERVER_ERROR
+    failed = f"The explorer failed: {type(error).__name__}: {error}"
+    return failed, HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _picture(folder: Path, name: str) -> Path | None:
@@ -320,10 +315,10 @@ def _rows_csv(session: Session, state: State) -> str:
 def _report(session: Session, state: State) -> bytes:
     models = session.pair(state)
     data: Any = models if len(models) > 1 else next(iter(models.values()))
-    told = {"region": state.region or None, **session.draws}
-    if state.lens.startswith("groups:") and not session.two(state):
-        told["groups"] = state.lens
-    return _written("report.html", lambda path: report(data, path, **told))
+    of_groups = state.lens.startswith("groups:") and not session.two(state)
+    settings = {"region": state.region or None, **session.draws}
+    settings["groups"] = state.lens if of_groups else None
+    return _written("report.html", lambda path: report(data, path, **settings))
 
 
 def _written(name: str, write: Callable[[Path], Any]) -> bytes:
@@ -341,3 +336,4 @@ FILES: dict[str, Callable[[Session, State], str | bytes]] = {
     "rows.csv": _rows_csv,
     "report.html": _report,
 }
+ANSWERS = {"", *FILES, *(f"panel/{name}" for name in PANELS)}

@@ -1,7 +1,7 @@
 """The models that are explored, and answers about them, each worked out once."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock, RLock
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from calibrant.arguments import as_lens, as_region
-from calibrant.checks.parameters import listed
 from calibrant.cross_fitting import recalibrate
 from calibrant.cuts.gathering import gathered
 from calibrant.diagrams import reliability_diagram
 from calibrant.explorer import lessons
-from calibrant.explorer.state import State
+from calibrant.explorer.state import State, one_of
 from calibrant.inference import (
     Evaluation,
     calibration_test,
@@ -81,21 +80,9 @@ class Grouped(NamedTuple):
     names: list[str]
     of_row: NDArray[np.int32]
 
-    @classmethod
-    def of(cls, column: str, values: Any, n: int) -> "Grouped":
-        """Gather rows of equal values, or of quantiles and periods."""
-        texts = Texts.of(column, values, n)
-        place = {value: i for i, value in enumerate(texts.names.tolist())}
-        names: list[str] = []
-        of_value = np.zeros(len(place), np.int32)
-        for name, shared, _ in gathered(texts.counts, LEAST, column):
-            of_value[[place[value] for value in shared]] = len(names)
-            names.append(name)
-        return cls(names, of_value[texts.places])
-
     def inside(self, group: str) -> NDArray[np.bool_]:
         """Return which rows are in a group."""
-        return np.asarray(self.of_row == self.names.index(_one_of("group", group, self.names)))
+        return np.asarray(self.of_row == self.names.index(one_of("group", group, self.names)))
 
 
 @final
@@ -146,7 +133,7 @@ class Session:
             drawn = State(lesson=state.lesson, beta0=state.beta0, beta1=state.beta1)
             return self._answers.get(("lesson", drawn), lambda: lessons.rows(drawn))
         name = state.model or self.first
-        return self.models[_one_of("model", name, self.models)]
+        return self.models[one_of("model", name, self.models)]
 
     def tidy(self, state: State) -> State:
         """Return a state in which no model stands beside itself, and the default has no name."""
@@ -188,7 +175,11 @@ class Session:
         number, _, lens = state.found.partition("@")
         searched = self.ask(search, replace(state.source, found="", lens=lens), progress)
         known = {str(i): region for i, region in enumerate(searched.rows, 1)}
-        return known[_one_of("found", number, known)]
+        return known[one_of("found", number, known)]
+
+    def conditions(self, state: State, progress: Progress | None = None) -> str:
+        """Return the conditions of the region that was found and chosen; "" for none."""
+        return self.found(state, progress).conditions if state.found else ""
 
     def grouping(self, state: State) -> list[str]:
         """Return the columns that make a few groups of rows each."""
@@ -199,10 +190,17 @@ class Session:
 
     def grouped(self, state: State) -> Grouped:
         """Return the groups that the column of a state makes of all rows."""
-        data = self.model(state)
-        values = data.columns[_one_of("by", state.by, data.columns)]
-        question = "grouped", state.model, state.by
-        return self._answers.get(question, lambda: Grouped.of(state.by, values, data.n))
+        data, column = self.model(state), state.by
+        values = data.columns[one_of("by", column, data.columns)]
+
+        def gather() -> Grouped:
+            texts = Texts.of(column, values, data.n)
+            groups = list(gathered(texts.counts, LEAST, column))
+            places = {value: i for i, (_, shared, _) in enumerate(groups) for value in shared}
+            of_value = np.array([places[value] for value in texts.names.tolist()], np.int32)
+            return Grouped([name for name, *_ in groups], of_value[texts.places])
+
+        return self._answers.get(("grouped", state.model, column), gather)
 
     def data(self, state: State, progress: Progress | None = None) -> Predictions:
         """Return the rows that are looked at, recalibrated if that was chosen."""
@@ -230,7 +228,7 @@ class Session:
 
     def _beside(self, state: State) -> Predictions:
         """Return the other model, of the same rows if both models predict the same."""
-        whole = self.models[_one_of("other", state.other, self.models)]
+        whole = self.models[one_of("other", state.other, self.models)]
         if whole.n != self.model(state).n:
             return self.data(replace(state, model=state.other))
         question = state.source, state.other
@@ -244,19 +242,20 @@ class Session:
         return f"{name}:{state.bins or BINS}" if name in BINNED else name
 
     def settings(self, verb: Callable[..., Any], state: State) -> dict[str, Any]:
-        """Return what a verb is told of a state, but for the draws."""
+        """Return the arguments that a state gives a verb, but for the draws."""
         lens, two = self.lens_name(state), self.two(state)
-        if verb is reliability_diagram and state.bins and two:
-            return {"lens": lens, "partition": state.partition}
         if verb is slices:
             return {"by": [state.by] if state.by else self.grouping(state), "lens": lens}
-        told: dict[Callable[..., Any], dict[str, Any]] = {
+        settings: dict[Callable[..., Any], dict[str, Any]] = {
             reliability_diagram: {"lens": lens},
             calibration_test: {"statistic": self.statistic(state), "lens": lens},
             classwise: {},
             search: {"lens": lens if two else None},
         }
-        return told.get(verb, {"lenses": lens})
+        if state.bins and two:
+            cut = f"{'mass' if state.mass else 'width'}:{state.bins}"
+            settings[reliability_diagram]["partition"] = cut
+        return settings.get(verb, {"lenses": lens})
 
     def ask(self, verb: Callable[..., T], state: State, progress: Progress | None = None) -> T:
         """Return what a verb says of a state, worked out once."""
@@ -264,8 +263,7 @@ class Session:
         models = self.pair(state, progress) if together else {}
         data: Any = models if len(models) > 1 else self.data(state, progress)
         settings = self.settings(verb, state)
-        seen = replace(state, style="", bin=-1, low=0.0, high=1.0, page=0, tab="bins")
-        question = verb.__name__, seen, repr(settings)
+        question = verb.__name__, state.source, tuple(models), repr(settings)
         return self._answers.get(
             question, lambda: verb(data, **settings, **self.draws, progress=progress)
         )
@@ -284,10 +282,3 @@ class Session:
 def _named(values: Any) -> bool:
     """Whether values are short enough for names of groups: long texts do not make any."""
     return max((len(str(value)) for value in values[:PROBED]), default=0) <= LONGEST_NAME
-
-
-def _one_of(name: str, found: str, known: Iterable[str]) -> str:
-    """Return what is known; refuse anything else."""
-    if found not in known:
-        raise ValueError(f"`{name}` must be one of {listed(known)}; found {found!r}.")
-    return found

@@ -1,11 +1,11 @@
 """What is on the screen, as an address: every picture of the explorer has one."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, final
 from urllib.parse import urlencode
 
-from calibrant.checks.parameters import brief
+from calibrant.checks.parameters import brief, listed
 
 Tab = Literal["bins", "rows", "classes", "groups", "where", "when", "code"]
 TABS: dict[Tab, str] = {
@@ -19,8 +19,20 @@ TABS: dict[Tab, str] = {
 }
 STYLES = {"": "deviation", "line": "line", "bars": "bars"}
 MOST_BINS = 50
-LONGEST = 2_000  # letters of a field
 STEEPEST = 4  # what sliders of a lesson reach
+MANY = 10**9
+LIMITS: dict[str, tuple[float, float]] = {  # of numbers
+    "bins": (0, MOST_BINS),
+    "bin": (-1, MANY),
+    "low": (0, 1),
+    "high": (0, 1),
+    "page": (0, MANY),
+    "lesson": (0, MANY),
+    "beta0": (-STEEPEST, STEEPEST),
+    "beta1": (-STEEPEST, STEEPEST),
+}
+CHOICES: dict[str, Iterable[str]] = {"style": STYLES, "tab": TABS}
+LONGEST = 2_000  # letters of a field
 
 
 @final
@@ -53,23 +65,12 @@ class State:
     def of(cls, query: Mapping[str, str]) -> "State":
         """Read an address; what means nothing is refused in a sentence."""
         plain = asdict(cls())
-        given = {name: _read(name, query[name], plain[name]) for name in plain if name in query}
-        return cls(**given)._checked()
-
-    def _checked(self) -> "State":
-        if not 0 <= self.bins <= MOST_BINS:
-            raise ValueError(f"`bins` must be between 0 and {MOST_BINS}; found {self.bins}.")
-        if self.style not in STYLES:
-            raise ValueError(f"`style` must be line or bars; found {brief(self.style)}.")
-        if not (abs(self.beta0) <= STEEPEST and abs(self.beta1) <= STEEPEST):
-            raise ValueError(f"`beta0` and `beta1` must be from -{STEEPEST} to {STEEPEST}.")
-        if self.lesson < 0:
-            raise ValueError(f"`lesson` must be at least 0; found {self.lesson}.")
-        if not 0.0 <= self.low <= self.high <= 1.0:
-            raise ValueError(f"`low` and `high` must be in order; found {self.low}, {self.high}.")
-        if self.tab not in TABS:
-            raise ValueError(f"`tab` must be one of {', '.join(TABS)}; found {brief(self.tab)}.")
-        return replace(self, page=max(0, self.page), bin=max(-1, self.bin))
+        state = cls(
+            **{name: _read(name, query[name], plain[name]) for name in plain & query.keys()}
+        )
+        if state.low > state.high:
+            raise ValueError(f"`low` and `high` must be in order; found {state.low}, {state.high}.")
+        return state
 
     @property
     def selected(self) -> bool:
@@ -79,13 +80,9 @@ class State:
     @property
     def source(self) -> "State":
         """What says which rows are looked at, and nothing else."""
-        names = ("model", "region", "by", "group", "found", "repair", "lesson", "beta0", "beta1")
+        names = ["model", "region", "group", "found", "repair", "lesson", "beta0", "beta1"]
+        names += ["by"] * bool(self.group)
         return State(**{name: getattr(self, name) for name in names})
-
-    @property
-    def partition(self) -> str | None:
-        """The bins as a text, for diagrams of two outcomes; None for the default."""
-        return None if self.bins == 0 else f"{'mass' if self.mass else 'width'}:{self.bins}"
 
     def query(self, **changes: Any) -> str:
         """Return the address of this state, or of one that differs from it.
@@ -95,13 +92,20 @@ class State:
         >>> State(lens="top").query(bins=15)
         '?lens=top&bins=15'
         """
-        changed, plain = asdict(replace(self, **changes)), asdict(State())
-        told = {k: v for k, v in changed.items() if v != plain[k]}
-        return "?" + urlencode({k: int(v) if isinstance(v, bool) else v for k, v in told.items()})
+        plain = asdict(State())
+        chosen = {k: v for k, v in asdict(replace(self, **changes)).items() if v != plain[k]}
+        return "?" + urlencode({k: int(v) if v is True else v for k, v in chosen.items()})
 
     def moved(self, **changes: Any) -> str:
         """Return the address of a state in which other rows are looked at: none are selected."""
         return self.query(**{"bin": -1, "low": 0.0, "high": 1.0, "page": 0, **changes})
+
+
+def one_of(name: str, found: str, known: Iterable[str]) -> str:
+    """Return what is known; refuse anything else."""
+    if found not in known:
+        raise ValueError(f"`{name}` must be one of {listed(known)}; found {brief(found)}.")
+    return found
 
 
 def _read(name: str, text: str, default: Any) -> Any:
@@ -110,7 +114,13 @@ def _read(name: str, text: str, default: Any) -> Any:
         raise ValueError(f"`{name}` is too long: {len(text):,} letters.")
     if isinstance(default, bool):
         return text == "1"
+    if isinstance(default, str):
+        return one_of(name, text, CHOICES.get(name, (text,)))
     try:
-        return type(default)(text)
+        value = type(default)(text)
     except ValueError:
         raise ValueError(f"`{name}` must be a number; found {brief(text)}.") from None
+    least, most = LIMITS[name]
+    if not least <= value <= most:
+        raise ValueError(f"`{name}` must be between {least} and {most:,}; found {brief(value)}.")
+    return value

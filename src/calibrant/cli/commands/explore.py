@@ -83,7 +83,7 @@ def _serve(page: Any, browser: bool) -> None:
     except KeyboardInterrupt:
         typer.echo("Ended.")
     finally:
-        page.server.server_close()
+        page.close()
 
 
 def _networks() -> "dict[str, Predictions]":

@@ -2,10 +2,13 @@
 const tip = document.body.appendChild(document.createElement("div"));
 tip.className = "tip";
 tip.hidden = true;
-for (const title of document.querySelectorAll("svg title")) {
-  title.parentNode.dataset.note = title.textContent;
-  title.remove();
+function takeNotes(place) {
+  for (const title of place.querySelectorAll("svg title")) {
+    title.parentNode.dataset.note = title.textContent;
+    title.remove();
+  }
 }
+takeNotes(document);
 
 function show(event) {
   const found = event.target.closest("[data-note]");
