@@ -143,8 +143,8 @@ def impossible(data: Predictions) -> Impossible | None:
 
     Examples
     --------
-    >>> print(impossible(Predictions([0.5, 1.0, 0.0], [1, 0, 1])).sentence)
-    in row 1, what was given 100 % did not occur, the first of 2 outcomes of probability 0
+    >>> print(impossible(Predictions([0.5, 1.0], [1, 0])).sentence)
+    in row 1 (counted from 0), what was given 100 % did not occur
     """
     given = np.where(data.weights > 0, data.probs[np.arange(data.n), data.labels], 1.0)
     if data.event is not None and given.all():

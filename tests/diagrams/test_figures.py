@@ -59,7 +59,7 @@ def test_every_model_is_in_the_legend_once():
         *three_models(),
         "significant (5 %, all bins)",
         "not significant",
-        "90 % consistency band (each bin)",
+        "90 % band of each bin",
     ]
 
 

@@ -187,7 +187,7 @@ def changed(labels):
         ),
         (
             Predictions(A.probs[:50], LABELS[:50]),
-            r"differ \(120 and 50 rows\)\. Data frames and files are joined .* Use `paired=False`",
+            r"differ \(120 and 50 rows\)\. Data frames and files are joined.* Use `paired=False`",
         ),
         (
             Predictions(A.probs, LABELS, weights=np.full(N, 2.0)),

@@ -216,9 +216,9 @@ def significant_name(alpha: float, family: str) -> str:
     return f"significant ({percent(alpha)}, {family})"
 
 
-def band_name(level: float, of: str = "each bin") -> str:
-    """Say what consistency limits are, and what they hold for, for the legend."""
-    return f"{percent(level)} consistency band ({of})"
+def band_name(level: float, of: str = "") -> str:
+    """Say what consistency limits are, and what they hold for, for the legend: a bin by default."""
+    return f"{percent(level)} " + (f"consistency band ({of})" if of else "band of each bin")
 
 
 def reference(slope: float, across: Range = UNIT) -> Lines:
