@@ -31,7 +31,7 @@ QUICK = {"n_resamples": 99, "rng": 1}
 
 
 def test_columns_of_the_table_have_different_names():
-    header, _ = recalibrate(BINARY, Temperature(), **QUICK).lines()
+    header, _ = recalibrate(BINARY, [Temperature()], **QUICK).lines()
     assert len(set(header)) == len(header)
 
 

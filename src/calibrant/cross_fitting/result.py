@@ -20,8 +20,8 @@ Folds = NDArray[np.int32]
 AS_IT_IS = "as it is"
 ENOUGH = 99  # resamples with which several statistics together can reject
 HEADER = (
-    *("method", "log loss", "change in log loss", "Brier", "change in Brier"),
-    *("miscalibration²", "refinement", "p"),
+    *("method", "log loss", "change in log loss", "Brier", "change in Brier", "size²"),
+    *("refinement", "p"),
 )
 RULE = (
     "as it is, unless the exact test rejects calibration at 5 %; then the first method, if it"
@@ -29,8 +29,8 @@ RULE = (
     " more than one standard error"
 )
 NOTE = (
-    "Changes are 95 % intervals, which allow for the choice of a method; miscalibration² is"
-    " estimated without bias. p is exact for the model as it is. Of recalibrated predictions"
+    "Changes are 95 % intervals, which allow for the choice of a method; size² is the squared"
+    " miscalibration without bias. p is exact for the model as it is. Of recalibrated predictions"
     " its hypothesis is that the outcome of each row is drawn from its cross-fitted prediction. It"
     " would be exact if the calibrators were given, but each was fitted to the outcomes of other"
     " rows: a large p then says little, and a small one that the calibrator is not right yet."

@@ -304,8 +304,6 @@ def judged(
     """
     tested = [_tested(problem, statistics) for problem in problems]
     found, ece = _found(problems, tested, plan, with_ece=with_ece)
-    for problem in problems:
-        problem.view.forget_rows()
     weights = [omnibus_weights(s) if statistics is None else np.ones(len(s)) for s in tested]
     families = [(np.array(v), null, w) for (v, null), w in zip(found, weights, strict=True)]
     pvalues, evidence = together(families, _implies_all(problems))
@@ -332,6 +330,8 @@ def _found(
     main = [with_ece and _is_main(problem) for problem in problems]
     asked = [[*some, ECE()] if own else some for some, own in zip(tested, main, strict=True)]
     found, ece = of_all(problems, asked, plan, (CELLS, WHOLE)), None
+    for problem in problems:
+        problem.view.forget_rows()
     for i in np.flatnonzero(main).tolist():
         values, nulls = found[i]
         ece, found[i] = Ece(ECE(), values[-1], nulls[-1]), (values[:-1], nulls[:-1])
