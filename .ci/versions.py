@@ -89,19 +89,19 @@ def main() -> int:
     given = parser.parse_args()
     there = {version: found(version) for version in given.pythons}
     wheel = built()
-    told = []
+    outcomes = []
     for version, python in there.items():
         for which in given.which:
             if which == "oldest" and version != PYTHONS[0]:
                 continue
             if python is None:
-                told.append((version, which, "not here"))
+                outcomes.append((version, which, "not here"))
                 continue
             good = try_out(python, version, which, wheel, list(given.tests))
-            told.append((version, which, "passed" if good else "FAILED"))
-    for line in told:
+            outcomes.append((version, which, "passed" if good else "FAILED"))
+    for line in outcomes:
         print(*line)
-    return 1 if all(here is None for here in there.values()) or "FAILED" in str(told) else 0
+    return 1 if all(here is None for here in there.values()) or "FAILED" in str(outcomes) else 0
 
 
 if __name__ == "__main__":

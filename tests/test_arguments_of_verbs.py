@@ -26,11 +26,11 @@ def same(a, b):
 
 @pytest.mark.parametrize("verb", [cal.evaluate, cal.compare, cal.slices, cal.report, cal.ece])
 def test_help_names_the_keywords_of_data_frames(verb):
-    told = verb.__doc__.split("A data frame takes ")[1].split("Parameters\n")[0]
+    keywords = verb.__doc__.split("A data frame takes ")[1].split("Parameters\n")[0]
     assert {"``label=``", "``probs=``", "``weight=``", "``cluster=``"} <= set(
-        told.replace(",", " ").replace(";", " ").split()
+        keywords.replace(",", " ").replace(";", " ").split()
     )
-    assert ("``model=``" in told) == (verb in (cal.compare, cal.report))
+    assert ("``model=``" in keywords) == (verb in (cal.compare, cal.report))
 
 
 def test_tests():

@@ -142,11 +142,11 @@ def _wrapped(verb: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
 def _with_keywords(doc: str | None, *, several: bool) -> str | None:
     """Say in a docstring, before its parameters, what a data frame takes besides."""
     names = ", ".join(f"``{name}=``" for name in COLUMNS)
-    told = f"A data frame takes {names}, too, as cal.load explains them"
+    takes = f"A data frame takes {names}, too, as cal.load explains them"
     if several:
         of_models = ", ".join(f"``{name}=``" for name in OF_MODELS)
-        told += f"; and {of_models}, as cal.load_models does"
-    lines = textwrap.fill(f"{told}.", 100, initial_indent=INDENT, subsequent_indent=INDENT)
+        takes += f"; and {of_models}, as cal.load_models does"
+    lines = textwrap.fill(f"{takes}.", 100, initial_indent=INDENT, subsequent_indent=INDENT)
     before, header, after = (doc or "").partition(f"{INDENT}Parameters\n")
     return f"{before}{lines}\n\n{header}{after}" if header else doc
 

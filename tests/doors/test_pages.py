@@ -90,9 +90,9 @@ def test_files(tmp_path, monkeypatch, capsys):
 
 def test_frames(capsys):
     exec(recipe("files", "pandas"), {})
-    told = capsys.readouterr().out.splitlines()
-    assert told[:2] == told[2:]
-    assert told[0].startswith("No evidence that the probabilities of “dog”")
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[:2] == printed[2:]
+    assert printed[0].startswith("No evidence that the probabilities of “dog”")
 
 
 def test_pytest():

@@ -314,7 +314,7 @@ def test_the_demo_is_reproduced(tmp_path):
     state = State(other="lenet", lens="top")
     found = {}
     program = code.python(session, state).replace("import calibrant as cal", "", 1)
-    exec(program, {"cal": cal, "print": lambda told: found.setdefault(len(found), str(told))})
+    exec(program, {"cal": cal, "print": lambda shown: found.setdefault(len(found), str(shown))})
     assert found[0] == session.ask(cal.reliability_diagram, state).sentence
     assert found[1] == str(session.ask(cal.compare, state))
     for line in code.command(session, State()).splitlines()[:2]:

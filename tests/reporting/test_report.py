@@ -217,8 +217,8 @@ def test_an_infinite_log_loss_names_its_row(tmp_path):
     )
     reason = "row 17 (counted from 0) was given 0\xa0% for what occurred, “2”"
     assert f"The log loss is infinite: {reason}." in text
-    told = f"{re.escape(reason)}, which alone refutes"
-    refuted = rf"are miscalibrated(, though no test rejects)?:</b> {told}"
+    why = f"{re.escape(reason)}, which alone refutes"
+    refuted = rf"are miscalibrated(, though no test rejects)?:</b> {why}"
     assert re.search(refuted, text)
     assert (
         "</b> in row 17 (counted from 0), what was given 100\xa0% did not occur, which alone"

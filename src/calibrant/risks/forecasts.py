@@ -141,8 +141,8 @@ class Verification(Tabular):
             order = ", ".join(self.classes[:4]) + ", …" * (len(self.classes) > 4)
             found += [f"{self._skill('RPS', self.rps_skill)[:-1]}, for the order {order}."]
         reliability, expected = f"{self.parts.reliability:.4f}", f"{self.parts.expected:.4f}"
-        told = f"Reliability {reliability}; a calibrated model would show about {expected}."
-        return [*found, f"{told} Only skill scores have intervals."]
+        shown = f"Reliability {reliability}; a calibrated model would show about {expected}."
+        return [*found, f"{shown} Only skill scores have intervals."]
 
     def _skill(self, title: str, skill: Measured) -> str:
         value, (low, high) = skill

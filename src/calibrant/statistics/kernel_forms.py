@@ -290,8 +290,8 @@ class LowRankForm(RowSums):
     def averages(self) -> "Averages":
         """What rows bring whatever their labels.
 
-        Features that are not kept are worked out once: whoever adds up outcomes keeps what they
-        are on average, span by span, and what nobody has seen is worked out here.
+        Features that are not kept are worked out once: whoever adds up the outcomes of whole spans
+        keeps what features are on average, and what nobody has kept is worked out here.
         """
         known = self.parts
 
@@ -348,7 +348,8 @@ class LowRankForm(RowSums):
             start, stop = np.searchsorted(rows, (first, last)).tolist()
             outcomes = outcomes[rows[start:stop] - first]
         features, span = self._features(start, stop), (start, stop)
-        if self.features is None and span not in self.parts:
+        whole = start % SPAN == 0 and stop == min(start + SPAN, self.pairs.sample.size)
+        if whole and self.features is None and span not in self.parts:
             self.parts[span] = self._averages(start, stop, features)
         engine.landmarks.add_features(features.units, outcomes, sums[0])
         if self.pairs.unbiased:
